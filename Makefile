@@ -1,0 +1,40 @@
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
+
+.PHONY: app test test-slow lint reproduce-euclidean bench clean
+
+app: .venv/app.done
+	$(BIN)/python -m streamlit run app.py
+
+test: .venv/test.done lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: .venv/test.done
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/test.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+reproduce-euclidean: .venv/app.done
+	$(BIN)/python -m benchmarks.euclidean_tables
+
+bench: .venv/app.done
+	$(BIN)/python -m arml_core bench certify
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/app.done: requirements.txt | .venv/bin/python
+	$(PIP) -r requirements.txt
+	touch $@
+
+.venv/test.done: requirements-dev.txt .venv/app.done
+	$(PIP) -r requirements-dev.txt
+	touch $@
+
+clean:
+	rm -rf .venv .scratch .mypy_cache .ruff_cache .pytest_cache .hypothesis

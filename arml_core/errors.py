@@ -1,0 +1,13 @@
+"""The exceptions this package raises on purpose."""
+
+
+class Cancelled(Exception):
+    """Raised by a progress callback to stop the work; it passes through to the caller unchanged."""
+
+
+class NotPSDError(ValueError):
+    """The matrix given as a metric is not positive semi-definite."""
+
+
+class NotSupportedError(ValueError):
+    """The method cannot certify under this threat model; the message lists what can."""

@@ -1,0 +1,31 @@
+"""Bounds on floating-point error, so that a certificate can be rounded towards the safe side.
+
+The model is the standard one (Higham, *Accuracy and Stability of Numerical Algorithms*, ch. 3): a sum or
+inner product of n terms, in any order, with or without fused multiply-add, is off by at most
+``γ_n · Σ|terms|`` with ``γ_n = n·u / (1 - n·u)`` and ``u`` the unit roundoff. Underflow adds at most the
+smallest normal number per operation; :data:`TINY` covers it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
+TINY = 1e-290
+LARGEST = 1e140
+"""Squares of larger values, and their products with a metric, could overflow."""
+
+
+def gamma(n_terms: int, dtype: type[np.floating] = np.float64) -> float:
+    """Higham's γ_n: the relative error bound of an inner product of `n_terms` terms."""
+    nu = n_terms * UNIT_ROUNDOFF[np.dtype(dtype)]
+    if nu >= 0.5:
+        raise ValueError(f"{n_terms} terms are too many for an error bound in {np.dtype(dtype).name}")
+    return nu / (1.0 - nu)
+
+
+def round_down(values: FloatArray, relative: float = 4 * 2.0**-53) -> FloatArray:
+    """Shrink non-negative `values` by a relative error, and never below 0."""
+    return np.maximum(values * (1.0 - relative), 0.0)

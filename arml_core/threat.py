@@ -1,0 +1,201 @@
+"""What an attacker may do: the norm, the cost of each feature, what is frozen, and a box."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .rounding import FloatArray, IntArray
+
+_NORMS: dict[Any, float] = {
+    1: 1.0,
+    2: 2.0,
+    np.inf: np.inf,
+    "l1": 1.0,
+    "l2": 2.0,
+    "linf": np.inf,
+    "inf": np.inf,
+}
+NORM_NAMES = {1.0: "ℓ1", 2.0: "ℓ2", np.inf: "ℓ∞"}
+
+
+@dataclass(frozen=True)
+class ThreatModel:
+    """The perturbations δ an attacker may add to a point, and how their size is measured.
+
+    The size of δ is ``‖costs ∘ δ‖`` in the chosen norm: a feature with cost 2 is twice as expensive to move.
+    Frozen features cannot move at all. With a box, ``x + δ`` must stay in it; where x itself lies outside,
+    the box is widened just enough to hold x.
+
+    Parameters
+    ----------
+    norm : 1, 2 or inf (also "l1", "l2", "linf").
+    costs : one positive number per feature, or None for all 1.
+    frozen : indices of the features that cannot move, or a boolean mask, or None.
+    box : (low, high), each a number or one number per feature, or None for no box.
+    """
+
+    norm: float = 2.0
+    costs: tuple[float, ...] | None = None
+    frozen: tuple[int, ...] | None = None
+    box: tuple[tuple[float, ...] | float, tuple[float, ...] | float] | None = None
+    _width: int | None = field(default=None, repr=False, compare=False)
+
+    def __init__(
+        self,
+        norm: float | str = 2,
+        costs: ArrayLike | None = None,
+        frozen: ArrayLike | Sequence[int] | None = None,
+        box: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> None:
+        key = norm.lower() if isinstance(norm, str) else norm
+        if key not in _NORMS:
+            raise ValueError(f"norm must be 1, 2 or inf; got {norm!r}")
+        put = object.__setattr__
+        put(self, "norm", _NORMS[key])
+        widths: set[int] = set()
+        put(self, "costs", None if costs is None else _checked_costs(costs, widths))
+        put(self, "frozen", None if frozen is None else _checked_frozen(frozen, widths))
+        put(self, "box", None if box is None else _checked_box(box, widths))
+        if len(widths) > 1:
+            raise ValueError(
+                f"costs, frozen mask and box disagree on the number of features: {sorted(widths)}"
+            )
+        put(self, "_width", widths.pop() if widths else None)
+
+    @property
+    def norm_name(self) -> str:
+        return NORM_NAMES[self.norm]
+
+    def describe(self) -> str:
+        """One line in words, for captions and reports."""
+        parts = [f"{self.norm_name} norm"]
+        if self.costs is not None:
+            parts.append("per-feature costs")
+        if self.frozen:
+            parts.append(f"{len(self.frozen)} frozen feature{'s' if len(self.frozen) > 1 else ''}")
+        if self.box is not None:
+            low, high = self.box
+            scalar = not isinstance(low, tuple) and not isinstance(high, tuple)
+            parts.append(f"inside [{low:g}, {high:g}]" if scalar else "inside a box")
+        return ", ".join(parts)
+
+    def resolve(self, n_features: int) -> ResolvedThreat:
+        """The same threat as plain arrays for data with `n_features` columns."""
+        if self._width not in (None, n_features):
+            raise ValueError(f"the threat model is for {self._width} features; the data has {n_features}")
+        movable = np.ones(n_features, dtype=bool)
+        if self.frozen is not None:
+            beyond = [i for i in self.frozen if i >= n_features]
+            if beyond:
+                raise ValueError(
+                    f"frozen feature {beyond[0]} does not exist; the data has {n_features} features"
+                )
+            movable[list(self.frozen)] = False
+        if not movable.any():
+            raise ValueError("every feature is frozen; leave at least one that may move")
+        costs = np.ones(n_features) if self.costs is None else np.array(self.costs)
+        box = None
+        if self.box is not None:
+            low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), n_features) for b in self.box)
+            box = (low[movable].copy(), high[movable].copy())
+        return ResolvedThreat(self.norm, np.flatnonzero(movable), costs[movable], box, n_features)
+
+
+@dataclass(frozen=True)
+class ResolvedThreat:
+    """A threat model for data of a known width: movable features, their costs, and the box, all as arrays."""
+
+    norm: float
+    movable: IntArray
+    costs: FloatArray  # of the movable features
+    box: tuple[FloatArray, FloatArray] | None  # of the movable features
+    n_features: int
+
+    @property
+    def dual_norm(self) -> float:
+        return {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}[self.norm]
+
+    @property
+    def is_plain(self) -> bool:
+        """No costs, nothing frozen: δ is measured as it is."""
+        return len(self.movable) == self.n_features and bool(np.all(self.costs == 1.0))
+
+    def reduce(self, gradients: FloatArray) -> FloatArray:
+        """Vectors v of constraints ``vᵀδ ≥ b``, rewritten for the scaled movable part ``costs ∘ δ``."""
+        if self.is_plain:
+            return gradients
+        return gradients[..., self.movable] / self.costs
+
+    def expand(self, scaled: FloatArray) -> FloatArray:
+        """The full δ for a scaled movable part."""
+        delta = np.zeros((*scaled.shape[:-1], self.n_features))
+        delta[..., self.movable] = scaled / self.costs
+        return delta
+
+    def size(self, delta: FloatArray) -> FloatArray:
+        """``‖costs ∘ δ‖`` for each row; +inf where a frozen feature moved."""
+        moved = np.linalg.norm(delta[..., self.movable] * self.costs, ord=self.norm, axis=-1)
+        frozen = np.setdiff1d(np.arange(self.n_features), self.movable)
+        if frozen.size:
+            moved = np.where(np.any(delta[..., frozen] != 0.0, axis=-1), np.inf, moved)
+        return np.asarray(moved)
+
+    def room(self, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """How far each scaled movable feature of the rows `x` may fall and rise (both ≥ 0); None without a box."""
+        if self.box is None:
+            return None
+        low, high = self.box
+        at = x[..., self.movable]
+        return np.maximum(at - low, 0.0) * self.costs, np.maximum(high - at, 0.0) * self.costs
+
+
+def _checked_costs(costs: ArrayLike, widths: set[int]) -> tuple[float, ...]:
+    values = np.asarray(costs, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"costs must be one number per feature; got shape {values.shape}")
+    bad = ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"costs must be positive and finite; feature {i} has {values[i]:g}. Use frozen for 'never'"
+        )
+    widths.add(values.size)
+    return tuple(values.tolist())
+
+
+def _checked_frozen(frozen: Any, widths: set[int]) -> tuple[int, ...]:
+    values: NDArray[Any] = np.asarray(frozen)
+    if values.ndim != 1:
+        raise ValueError(f"frozen must be a list of feature indices or a mask; got shape {values.shape}")
+    if values.dtype == bool:
+        widths.add(values.size)
+        return tuple(int(i) for i in np.flatnonzero(values))
+    if values.size and not np.issubdtype(values.dtype, np.integer):
+        raise ValueError(f"frozen must hold feature indices; got {values.tolist()}")
+    if (values < 0).any():
+        raise ValueError(f"frozen must hold feature indices from 0; got {int(values.min())}")
+    return tuple(sorted({int(i) for i in values}))
+
+
+def _checked_box(box: Any, widths: set[int]) -> tuple[tuple[float, ...] | float, tuple[float, ...] | float]:
+    if not isinstance(box, (tuple, list)) or len(box) != 2:
+        raise ValueError(f"box must be (low, high); got {box!r}")
+    low, high = (np.asarray(b, dtype=np.float64) for b in box)
+    for side in (low, high):
+        if side.ndim > 1:
+            raise ValueError(
+                f"each side of the box is a number or one number per feature; got shape {side.shape}"
+            )
+        if side.ndim == 1:
+            widths.add(side.size)
+    if low.ndim == 1 and high.ndim == 1 and low.size != high.size:
+        raise ValueError(f"the box has {low.size} lower and {high.size} upper limits")
+    if np.isnan(low).any() or np.isnan(high).any() or not (low <= high).all():
+        raise ValueError("every lower limit of the box must be at most the upper one")
+    as_plain = [side.item() if side.ndim == 0 else tuple(side.tolist()) for side in (low, high)]
+    return as_plain[0], as_plain[1]
