@@ -105,7 +105,8 @@ class Metric:
         if self.is_diagonal:
             return v * self._g
         if self._g.size <= SMALL_PRODUCT:
-            return np.einsum("...d,rd->...r", v, self._g)
+            small: FloatArray = np.einsum("...d,rd->...r", v, self._g)
+            return small
         product: FloatArray = v @ self._g.T
         return product
 
@@ -160,7 +161,7 @@ def as_metric(metric: Any, n_features: int) -> Metric:
 
 
 def _is_diagonal(m: FloatArray) -> bool:
-    return np.count_nonzero(m) == np.count_nonzero(np.diag(m))
+    return bool(np.count_nonzero(m) == np.count_nonzero(np.diag(m)))
 
 
 def _require_finite(values: FloatArray, name: str) -> None:

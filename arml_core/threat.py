@@ -62,9 +62,7 @@ class ThreatModel:
         put(self, "frozen", None if frozen is None else _checked_frozen(frozen, widths))
         put(self, "box", None if box is None else _checked_box(box, widths))
         if len(widths) > 1:
-            raise ValueError(
-                f"costs, frozen mask and box disagree on the number of features: {sorted(widths)}"
-            )
+            raise ValueError(f"costs, frozen mask and box disagree on the number of features: {sorted(widths)}")
         put(self, "_width", widths.pop() if widths else None)
 
     @property
@@ -92,9 +90,7 @@ class ThreatModel:
         if self.frozen is not None:
             beyond = [i for i in self.frozen if i >= n_features]
             if beyond:
-                raise ValueError(
-                    f"frozen feature {beyond[0]} does not exist; the data has {n_features} features"
-                )
+                raise ValueError(f"frozen feature {beyond[0]} does not exist; the data has {n_features} features")
             movable[list(self.frozen)] = False
         if not movable.any():
             raise ValueError("every feature is frozen; leave at least one that may move")
@@ -161,9 +157,7 @@ def _checked_costs(costs: ArrayLike, widths: set[int]) -> tuple[float, ...]:
     bad = ~(np.isfinite(values) & (values > 0))
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
-        raise ValueError(
-            f"costs must be positive and finite; feature {i} has {values[i]:g}. Use frozen for 'never'"
-        )
+        raise ValueError(f"costs must be positive and finite; feature {i} has {values[i]:g}. Use frozen for 'never'")
     widths.add(values.size)
     return tuple(values.tolist())
 
@@ -188,9 +182,7 @@ def _checked_box(box: Any, widths: set[int]) -> tuple[tuple[float, ...] | float,
     low, high = (np.asarray(b, dtype=np.float64) for b in box)
     for side in (low, high):
         if side.ndim > 1:
-            raise ValueError(
-                f"each side of the box is a number or one number per feature; got shape {side.shape}"
-            )
+            raise ValueError(f"each side of the box is a number or one number per feature; got shape {side.shape}")
         if side.ndim == 1:
             widths.add(side.size)
     if low.ndim == 1 and high.ndim == 1 and low.size != high.size:
