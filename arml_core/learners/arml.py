@@ -1,0 +1,194 @@
+"""ARML, adversarially robust metric learning: Algorithm 1 of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..metric import Metric
+from ..progress import Callback, report
+from ..rounding import FloatArray
+from .base import Codes, Features, MahalanobisLearner
+from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
+from .device import choose_dtype, resolve_device
+from .early_stop import HeldOut, split_off
+from .neighbours import SortedByClass
+from .picks import SampledPicks, UnsampledPicks
+from .triplets import LOSSES, triplet_radius
+
+OBJECTIVES = ("sampled", "unsampled")
+FULL_BATCH = 10_000
+LARGE_BATCH = 6_000
+EXPLODED = 1e6
+
+
+class ARML(MahalanobisLearner):
+    """Adversarially robust metric learning: minimise the mean of ℓ(ε̃) over G, with M = GᵀG.
+
+    ε̃ is the smallest ℓ2 step that brings a training point as close to a point of another class as to one of its
+    own. The defaults are the paper's: the negative loss, one of the 10 nearest points of each kind drawn for every
+    point in every epoch, Adam with learning rate 0.001, G = I, 1000 epochs, all points in each update.
+
+    Parameters
+    ----------
+    n_epochs : the number of updates of G (T in Algorithm 1).
+    loss : ℓ, one of "negative" -ε̃, "hinge" [1 - ε̃]₊, "exponential" exp(-ε̃), "logistic" log(1 + exp(-ε̃)).
+    n_neighbors : the size of the neighbourhood from which a positive and a negative are drawn.
+    n_components : the number of rows of G; None for all, fewer for a low-rank metric.
+    learning_rate : Adam's.
+    batch_size : the number of points in one update; None for all up to 10,000 points and 6,000 beyond.
+    refresh : neighbour lists are ranked in the current metric every so many epochs, which is nearly all the work;
+        positives and negatives are drawn from the lists in every epoch. A batch is drawn with its lists.
+    objective : "sampled" as above; "unsampled" takes for each point the very triplet that decides the
+        leave-one-out radius of Theorem 1 for `objective_k` neighbours (all N³ triplets in every epoch).
+    objective_k : the odd K of the unsampled objective.
+    validation_fraction : the part of each class held out to stop early; 0 trains on everything to the end.
+    patience : stop when the held-out loss has not fallen for so many epochs, and return the best G.
+    init : a matrix G of shape (n_components, n_features) to start from; None for the identity, or principal axes
+        if `n_components` is smaller than the number of features.
+    device : "auto", "cpu", "cuda", "mps", …
+    random_state : the same int gives the same M on the same device.
+
+    Attributes
+    ----------
+    history_ : arrays "loss" and "radius" (the mean of [ε̃]₊ over the drawn triplets), an entry per epoch; with
+        early stopping also "held_out_loss", an entry per refresh.
+    """
+
+    def __init__(
+        self,
+        n_epochs: int = 1000,
+        *,
+        loss: str = "negative",
+        n_neighbors: int = 10,
+        n_components: int | None = None,
+        learning_rate: float = 1e-3,
+        batch_size: int | None = None,
+        refresh: int = 10,
+        objective: str = "sampled",
+        objective_k: int = 1,
+        validation_fraction: float = 0.0,
+        patience: int = 50,
+        init: Any = None,
+        device: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_epochs = n_epochs
+        self.loss = loss
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.refresh = refresh
+        self.objective = objective
+        self.objective_k = objective_k
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.init = init
+        self.device = device
+        self.random_state = random_state
+
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+        start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
+        device = resolve_device(self.device)
+        dtype = choose_dtype(device, X.size)
+        seed = draw_seed(self.random_state)
+        held_fraction = check_real("validation_fraction", self.validation_fraction, 0.0, 0.5)
+        held = split_off(codes, held_fraction, seed) if held_fraction else np.zeros(len(codes), dtype=bool)
+        points = SortedByClass(X[~held], codes[~held], device, dtype)
+        if max(map(points.class_size, range(len(points.edges) - 1))) < 2:
+            raise ValueError("ARML needs a class with at least two points; every class has one")
+        run = _Run(
+            g=torch.tensor(start, dtype=dtype, device=device, requires_grad=True),
+            points=points,
+            picks=self._picks(points, seed),
+            loss=LOSSES[check_choice("loss", self.loss, tuple(LOSSES))],
+            n_epochs=check_int("n_epochs", self.n_epochs, 1),
+            refresh=check_int("refresh", self.refresh, 1),
+            learning_rate=check_real("learning_rate", self.learning_rate, 0.0, open_low=True),
+        )
+        if held.any():
+            k = check_int("n_neighbors", self.n_neighbors, 1)
+            patience = check_int("patience", self.patience, 1)
+            run.held_out = HeldOut(points, X[held], codes[held], k, run.loss, patience)
+        return run.train(callback)
+
+    def _picks(self, points: SortedByClass, seed: int) -> SampledPicks | UnsampledPicks:
+        k = check_int("n_neighbors", self.n_neighbors, 1)
+        if check_choice("objective", self.objective, OBJECTIVES) == "unsampled":
+            if check_int("objective_k", self.objective_k, 1) % 2 == 0:
+                raise ValueError(f"objective_k must be odd, as Theorem 1 is; got {self.objective_k}")
+            return UnsampledPicks(points, (self.objective_k + 1) // 2)
+        default = len(points) if len(points) <= FULL_BATCH else LARGE_BATCH
+        batch = default if self.batch_size is None else check_int("batch_size", self.batch_size, 1)
+        generator = torch.Generator(device=points.x.device).manual_seed(seed)
+        return SampledPicks(points, k, batch, generator)
+
+
+@dataclass
+class _Run:
+    """One training: everything lives on the device, and without a callback nothing is copied per epoch."""
+
+    g: Tensor
+    points: SortedByClass
+    picks: SampledPicks | UnsampledPicks
+    loss: Any
+    n_epochs: int
+    refresh: int
+    learning_rate: float
+    held_out: HeldOut | None = None
+
+    def train(self, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+        g, x = self.g, self.points.x
+        optimizer = torch.optim.Adam([g], lr=self.learning_rate)
+        losses, radii = g.new_zeros(self.n_epochs), g.new_zeros(self.n_epochs)
+        done = 0
+        for epoch in range(self.n_epochs):
+            if epoch % self.refresh == 0:
+                self._stop_if_broken(losses[:epoch])
+                if self.held_out is not None and self.held_out.should_stop(g, epoch):
+                    break
+                self.picks.refresh(g.detach())
+            anchors, positive, negative = self.picks.draw(g.detach())
+            radius = triplet_radius(g, x[anchors], x[positive], x[negative])
+            loss = self.loss(radius).mean()
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            losses[epoch] = loss.detach()
+            radii[epoch] = radius.detach().clamp(min=0).mean()
+            done = epoch + 1
+            if callback is not None:
+                numbers = {"loss": float(losses[epoch]), "radius": float(radii[epoch])}
+                report(callback, done, self.n_epochs, metric=self._metric, **numbers)
+        self._stop_if_broken(losses[:done])
+        history = {"loss": _as_numpy(losses[:done]), "radius": _as_numpy(radii[:done])}
+        if self.held_out is None:
+            return _as_numpy(g), history
+        best, history["held_out_loss"] = self.held_out.finish(g)
+        return _as_numpy(best), history
+
+    def _metric(self) -> Metric:
+        """The current metric, copied from the device when somebody asks."""
+        return Metric.from_components(_as_numpy(self.g))
+
+    def _stop_if_broken(self, losses: Tensor) -> None:
+        """End the training with the reason when the loss or G is no longer a number, or has exploded."""
+        if bool(torch.isfinite(self.g).all()) and (
+            len(losses) == 0 or bool((losses.abs() <= EXPLODED * losses[0].abs().clamp(min=1.0)).all())
+        ):
+            return
+        bad = torch.nonzero(~(losses.abs() <= EXPLODED * losses[:1].abs().clamp(min=1.0))).flatten().tolist()
+        where = f"the loss became {float(losses[bad[0]]):g} in epoch {bad[0] + 1}" if bad else "G is no longer finite"
+        raise FloatingPointError(
+            f"ARML stopped: {where}. Scale the features to a common range, or lower the learning rate "
+            f"(it was {self.learning_rate:g})"
+        )
+
+
+def _as_numpy(values: Tensor) -> FloatArray:
+    return np.asarray(values.detach().cpu().numpy(), dtype=np.float64)

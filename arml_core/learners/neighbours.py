@@ -1,0 +1,151 @@
+"""Nearest points of the same class and of the other classes, in M-space, in blocks that fit the memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+BLOCK_BYTES = 64 * 2**20
+"""Size of one block of distances; a block that stays near the cache is faster than a large one."""
+GROUP = 128
+"""Columns whose minimum is taken before the k smallest are looked for."""
+
+
+class SortedByClass:
+    """Training points on the device, rows sorted by class and centred (no distance changes by that).
+
+    Attributes
+    ----------
+    x : (N, D) tensor. codes : (N,) tensor of class numbers. edges : class c is the rows edges[c]:edges[c+1].
+    order : row r is the row order[r] of the given data.
+    """
+
+    def __init__(
+        self, X: NDArray[np.floating], codes: NDArray[np.intp], device: torch.device, dtype: torch.dtype
+    ) -> None:
+        self.order = np.argsort(codes, kind="stable")
+        self.centre = X.mean(axis=0, dtype=np.float64)
+        self.x = self.place(X[self.order], device, dtype)
+        self.codes = torch.as_tensor(codes[self.order], device=device)
+        self.edges = [0, *np.cumsum(np.bincount(codes)).tolist()]
+
+    def place(self, rows: NDArray[np.floating], device: torch.device, dtype: torch.dtype) -> Tensor:
+        """Other rows on the same device, centred like the training points."""
+        placed = torch.as_tensor(rows, device=device).to(dtype, copy=True)
+        placed -= torch.as_tensor(self.centre, dtype=dtype, device=device)
+        return placed
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def class_size(self, c: int) -> int:
+        return int(self.edges[c + 1] - self.edges[c])
+
+
+@dataclass(frozen=True)
+class NeighbourLists:
+    """For each anchor its nearest positives and negatives, as rows of the sorted training points.
+
+    A list is shorter where a class is small: only the first ``n_positive[a]`` entries of row a count.
+    """
+
+    positive: Tensor  # (A, k)
+    n_positive: Tensor  # (A,)
+    negative: Tensor  # (A, k)
+    n_negative: Tensor  # (A,)
+
+    def draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """One positive and one negative of each anchor, each uniformly from its list (the paper's randnear)."""
+        return (
+            _draw_one(self.positive, self.n_positive, generator),
+            _draw_one(self.negative, self.n_negative, generator),
+        )
+
+
+def rank_neighbours(g: Tensor, points: SortedByClass, k: int, anchors: Tensor) -> NeighbourLists:
+    """The k nearest points of the own class and of the other classes for the rows `anchors`, sorted ascending.
+
+    A point is not its own neighbour. Nothing here carries a gradient.
+    """
+    with torch.no_grad():
+        embedded, squared = _embed(g, points.x)
+        codes = points.codes[anchors]
+        return _rank(embedded[anchors], codes, anchors, embedded, squared, points, k)
+
+
+def rank_neighbours_of(g: Tensor, points: SortedByClass, k: int, rows: Tensor, codes: Tensor) -> NeighbourLists:
+    """The same for `rows` (sorted by their class `codes`) that are not training points themselves."""
+    with torch.no_grad():
+        embedded, squared = _embed(g, points.x)
+        return _rank(rows @ g.T, codes, None, embedded, squared, points, k)
+
+
+def _embed(g: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """G x and ‖G x‖², padded to whole groups with points at infinity."""
+    pad = -len(x) % GROUP
+    embedded = x.new_zeros(len(x) + pad, len(g))
+    torch.mm(x, g.T, out=embedded[: len(x)])
+    squared = (embedded * embedded).sum(dim=1)
+    squared[len(x) :] = torch.inf
+    return embedded, squared
+
+
+def _rank(
+    rows: Tensor,
+    codes: Tensor,
+    own: Tensor | None,
+    embedded: Tensor,
+    squared: Tensor,
+    points: SortedByClass,
+    k: int,
+) -> NeighbourLists:
+    n_rows, n = len(rows), len(points)
+    positive = torch.zeros(n_rows, k, dtype=torch.long, device=rows.device)
+    negative = torch.zeros_like(positive)
+    n_positive = torch.zeros(n_rows, dtype=torch.long, device=rows.device)
+    n_negative = torch.zeros_like(n_positive)
+    height = max(1, min(n_rows, BLOCK_BYTES // (len(squared) * rows.element_size())))
+    buffer = rows.new_empty(height, len(squared))
+    ends = torch.bincount(codes, minlength=len(points.edges) - 1).cumsum(0).tolist()
+    for c, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        first, last = points.edges[c], points.edges[c + 1]
+        kp = min(k, last - first - (own is not None))
+        kn = min(k, n - (last - first))
+        n_positive[begin:end], n_negative[begin:end] = kp, kn
+        for start in range(begin, end, height):
+            part = slice(start, min(start + height, end))
+            # d(x, ·) up to a constant of the row, which does not change the order
+            distances = torch.addmm(squared, rows[part], embedded.T, alpha=-2.0, out=buffer[: part.stop - part.start])
+            if own is not None:
+                distances.scatter_(1, own[part, None], torch.inf)
+            if kp > 0:
+                positive[part, :kp] = first + distances[:, first:last].topk(kp, dim=1, largest=False).indices
+            distances[:, first:last] = torch.inf
+            negative[part, :kn] = _smallest(distances, kn)
+    return NeighbourLists(positive, n_positive, negative, n_negative)
+
+
+def _smallest(values: Tensor, k: int) -> Tensor:
+    """The columns of the k smallest values of each row, ascending.
+
+    They lie in the k groups of columns with the smallest minima, so the full width is read only once.
+    """
+    height, width = values.shape
+    if width // GROUP <= 2 * k:
+        return values.topk(k, dim=1, largest=False).indices
+    grouped = values.view(height, width // GROUP, GROUP)
+    groups = grouped.amin(dim=2).topk(k, dim=1, largest=False).indices  # (height, k)
+    candidates = grouped.gather(1, groups[:, :, None].expand(-1, -1, GROUP)).view(height, k * GROUP)
+    at = candidates.topk(k, dim=1, largest=False).indices
+    return groups.gather(1, at // GROUP) * GROUP + at % GROUP
+
+
+def _draw_one(lists: Tensor, lengths: Tensor, generator: torch.Generator) -> Tensor:
+    uniform = torch.rand(len(lists), generator=generator, device=lists.device, dtype=torch.float32)
+    # float32 rounding may carry u·n up to n itself
+    at = torch.minimum((uniform * lengths).long(), (lengths - 1).clamp(min=0))
+    return lists.gather(1, at[:, None]).squeeze(1)

@@ -1,0 +1,108 @@
+"""Which triplets (x, x_i, x_j) an update of ARML looks at: sampled near each point, or the deciding ones."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .neighbours import NeighbourLists, SortedByClass, rank_neighbours
+
+LARGEST_UNSAMPLED = 2000
+"""The unsampled objective looks at all N³ triplets in every epoch."""
+BLOCK_VALUES = 8_000_000
+
+
+class SampledPicks:
+    """randnear⁺ and randnear⁻ of the paper: a random one of each point's k nearest positives and negatives.
+
+    :meth:`refresh` draws the batch of anchors and ranks the lists of just these; :meth:`draw` then samples from
+    the lists as often as wanted. Batches run through all points in random order before one comes again.
+    """
+
+    def __init__(self, points: SortedByClass, k: int, batch_size: int, generator: torch.Generator) -> None:
+        self._points, self._k, self._generator = points, k, generator
+        self._eligible = _with_positives(points)
+        self._batch_size = min(batch_size, len(self._eligible))
+        self._queue = self._eligible[:0]
+        self._anchors = self._eligible
+        self._lists: NeighbourLists | None = None
+
+    def refresh(self, g: Tensor) -> None:
+        self._anchors = self._next_batch()
+        self._lists = rank_neighbours(g, self._points, self._k, self._anchors)
+
+    def draw(self, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows of the anchors, of a positive and of a negative of each."""
+        assert self._lists is not None, "refresh comes first"
+        positive, negative = self._lists.draw(self._generator)
+        return self._anchors, positive, negative
+
+    def _next_batch(self) -> Tensor:
+        if self._batch_size == len(self._eligible):
+            return self._eligible
+        if len(self._queue) < self._batch_size:
+            shuffle = torch.randperm(len(self._eligible), generator=self._generator, device=self._eligible.device)
+            self._queue = torch.cat([self._queue, self._eligible[shuffle]])
+        batch, self._queue = self._queue[: self._batch_size], self._queue[self._batch_size :]
+        return batch.sort().values  # sorted rows are sorted by class
+
+
+class UnsampledPicks:
+    """The triplet that decides Theorem 1's leave-one-out radius, kth-min_j kth-max_i ε̃(i, j), of each point.
+
+    The derivative of that radius is the derivative of this one triplet, wherever the radius has a derivative.
+    A class with fewer than k + 1 points uses as many positives as it has.
+    """
+
+    def __init__(self, points: SortedByClass, k: int) -> None:
+        if len(points) > LARGEST_UNSAMPLED:
+            raise ValueError(
+                f"the unsampled objective is for up to {LARGEST_UNSAMPLED} points; there are {len(points)}. "
+                "Use objective='sampled'"
+            )
+        self._points, self._k = points, k
+        self._anchors = _with_positives(points)
+
+    def refresh(self, g: Tensor) -> None:
+        """Nothing is kept between epochs."""
+
+    @torch.no_grad()
+    def draw(self, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        x = self._points.x
+        embedded = x @ g.T
+        distances = torch.cdist(embedded, embedded, compute_mode="donot_use_mm_for_euclid_dist").square()
+        mapped = embedded @ g
+        norms = torch.cdist(mapped, mapped, compute_mode="donot_use_mm_for_euclid_dist")
+        chosen = [self._decide(c, distances, norms) for c in range(len(self._points.edges) - 1)]
+        positive, negative = (torch.cat(part) for part in zip(*chosen, strict=True))
+        return self._anchors, positive, negative
+
+    def _decide(self, c: int, distances: Tensor, norms: Tensor) -> tuple[Tensor, Tensor]:
+        """The deciding positive and negative of each point of class c."""
+        first, last = self._points.edges[c], self._points.edges[c + 1]
+        size, n = last - first, len(self._points)
+        rows = torch.arange(n, device=distances.device)
+        others = torch.cat([rows[:first], rows[last:]])
+        if size < 2:
+            return others[:0], others[:0]
+        k_positive, k_negative = min(self._k, size - 1), min(self._k, len(others))
+        below = 2.0 * norms[first:last][:, others]  # (i, j)
+        positives, negatives = [], []
+        height = max(1, BLOCK_VALUES // (size * len(others)))
+        for start in range(first, last, height):
+            a = rows[start : min(start + height, last)]
+            gain = distances[a][:, None, others] - distances[a, first:last][:, :, None]  # (a, i, j)
+            radius = torch.where(below > 0, gain / below, torch.zeros_like(gain))
+            radius[torch.arange(len(a), device=a.device), a - first] = -torch.inf  # not its own positive
+            over_i = radius.topk(k_positive, dim=1)
+            over_j = over_i.values[:, -1].topk(k_negative, dim=1, largest=False)
+            j = over_j.indices[:, -1]
+            positives.append(first + over_i.indices[:, -1].gather(1, j[:, None]).squeeze(1))
+            negatives.append(others[j])
+        return torch.cat(positives), torch.cat(negatives)
+
+
+def _with_positives(points: SortedByClass) -> Tensor:
+    """The rows that have another point of their class; the others have no triplet."""
+    sizes = torch.bincount(points.codes)
+    return torch.nonzero(sizes[points.codes] > 1).squeeze(1)
