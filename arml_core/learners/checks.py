@@ -11,9 +11,13 @@ from sklearn.utils import check_random_state
 from ..rounding import FloatArray
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def check_int(name: str, value: Any, low: int, high: int | None = None) -> int:
     """`value` as an int in low..high."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < low or (high is not None and value > high):
+    if not _is_int(value) or value < low or (high is not None and value > high):
         limits = f"at least {low}" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} must be an integer {limits}; got {value!r}")
     return int(value)
@@ -52,7 +56,7 @@ def initial_components(init: Any, X: Any, rank: int) -> FloatArray:
 
     The first `rank` rows of the identity would look at the first features only; principal axes look at all.
     """
-    n, d = X.shape
+    d = X.shape[1]
     if init is not None:
         g = np.array(init, dtype=np.float64)
         if g.shape != (rank, d):
@@ -68,4 +72,5 @@ def initial_components(init: Any, X: Any, rank: int) -> FloatArray:
     _, vectors = np.linalg.eigh(centred.T @ centred)
     axes: FloatArray = np.asarray(vectors[:, ::-1][:, :rank].T, dtype=np.float64)
     largest = np.abs(axes).argmax(axis=1)  # eigenvectors have no sign of their own: make the largest entry positive
-    return axes * np.sign(axes[np.arange(rank), largest])[:, None]
+    signs: FloatArray = np.sign(axes[np.arange(rank), largest])
+    return axes * signs[:, None]

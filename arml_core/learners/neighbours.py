@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +85,17 @@ def rank_neighbours_of(g: Tensor, points: SortedByClass, k: int, rows: Tensor, c
         return _rank(rows @ g.T, codes, None, embedded, squared, points, k)
 
 
+def blocks_by_class(points: SortedByClass, codes: Tensor, height: int) -> Iterator[tuple[slice, int, int]]:
+    """Rows sorted by class `codes`, cut into blocks of one class and at most `height` rows.
+
+    Yields the block and the range of training rows of its class.
+    """
+    ends = torch.bincount(codes, minlength=len(points.edges) - 1).cumsum(0).tolist()
+    for c, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        for start in range(begin, end, height):
+            yield slice(start, min(start + height, end)), points.edges[c], points.edges[c + 1]
+
+
 def _embed(g: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     """G x and ‖G x‖², padded to whole groups with points at infinity."""
     pad = -len(x) % GROUP
@@ -110,22 +122,18 @@ def _rank(
     n_negative = torch.zeros_like(n_positive)
     height = max(1, min(n_rows, BLOCK_BYTES // (len(squared) * rows.element_size())))
     buffer = rows.new_empty(height, len(squared))
-    ends = torch.bincount(codes, minlength=len(points.edges) - 1).cumsum(0).tolist()
-    for c, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
-        first, last = points.edges[c], points.edges[c + 1]
+    for part, first, last in blocks_by_class(points, codes, height):
         kp = min(k, last - first - (own is not None))
         kn = min(k, n - (last - first))
-        n_positive[begin:end], n_negative[begin:end] = kp, kn
-        for start in range(begin, end, height):
-            part = slice(start, min(start + height, end))
-            # d(x, ·) up to a constant of the row, which does not change the order
-            distances = torch.addmm(squared, rows[part], embedded.T, alpha=-2.0, out=buffer[: part.stop - part.start])
-            if own is not None:
-                distances.scatter_(1, own[part, None], torch.inf)
-            if kp > 0:
-                positive[part, :kp] = first + distances[:, first:last].topk(kp, dim=1, largest=False).indices
-            distances[:, first:last] = torch.inf
-            negative[part, :kn] = _smallest(distances, kn)
+        n_positive[part], n_negative[part] = kp, kn
+        # d(x, ·) up to a constant of the row, which does not change the order
+        distances = torch.addmm(squared, rows[part], embedded.T, alpha=-2.0, out=buffer[: part.stop - part.start])
+        if own is not None:
+            distances.scatter_(1, own[part, None], torch.inf)
+        if kp > 0:
+            positive[part, :kp] = first + distances[:, first:last].topk(kp, dim=1, largest=False).indices
+        distances[:, first:last] = torch.inf
+        negative[part, :kn] = _smallest(distances, kn)
     return NeighbourLists(positive, n_positive, negative, n_negative)
 
 

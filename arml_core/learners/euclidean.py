@@ -1,0 +1,18 @@
+"""The Euclidean metric as a learner that learns nothing: M = I."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..progress import Callback
+from ..rounding import FloatArray
+from .base import Codes, Features, MahalanobisLearner
+
+
+class Euclidean(MahalanobisLearner):
+    """M = I, the paper's baseline."""
+
+    _smallest_n_classes = 1
+
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+        return np.eye(X.shape[1]), {}

@@ -1,0 +1,122 @@
+"""LFDA, local Fisher discriminant analysis (Sugiyama, JMLR 2007)."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.metrics import pairwise_distances
+
+from ..metric import Metric
+from ..progress import Callback, report
+from ..rounding import FloatArray
+from .base import Codes, Features, MahalanobisLearner
+from .checks import check_choice, check_int, check_rank
+from .reference import BACKENDS, fit_metric_learn
+
+EMBEDDINGS = ("weighted", "orthonormalized", "plain")
+
+
+class LFDA(MahalanobisLearner):
+    """Directions that part the classes while near points of a class stay near: S_b v = λ S_w v, largest λ first.
+
+    metric-learn's method, class by class. Where the local within-class scatter S_w is singular (a constant
+    feature, more features than points) the quotient λ has no bound in its null space and metric-learn fails or
+    returns noise: these directions are left out of M, with a warning unless they are constant features.
+
+    Parameters
+    ----------
+    n_components : the number of directions; None for all.
+    k : the neighbour that sets the local scale of the affinity; None for min(7, n_features - 1).
+    embedding_type : "weighted" scales each direction by √λ, "plain" does not, "orthonormalized" makes G orthogonal.
+    backend : "native", or "metric-learn" for the reference itself.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int | None = None,
+        k: int | None = None,
+        embedding_type: str = "weighted",
+        backend: str = "native",
+    ) -> None:
+        self.n_components = n_components
+        self.k = k
+        self.embedding_type = embedding_type
+        self.backend = backend
+
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+        d = X.shape[1]
+        rank = check_rank(self.n_components, d)
+        embedding = check_choice("embedding_type", self.embedding_type, EMBEDDINGS)
+        k = min(7, d - 1) if self.k is None else min(check_int("k", self.k, 1), max(1, d - 1))
+        if check_choice("backend", self.backend, BACKENDS) == "metric-learn":
+            return fit_metric_learn(
+                "LFDA", X, codes, n_components=self.n_components, k=self.k, embedding_type=embedding
+            )
+        between, within = _local_scatter(np.asarray(X, dtype=np.float64), codes, k, callback)
+        values, vectors = _solve(between, within, constant=np.ptp(X, axis=0) == 0)
+        values, vectors = values[:rank], vectors[:, :rank]
+        if embedding == "weighted":
+            vectors = vectors * np.sqrt(np.maximum(values, 0.0))
+        elif embedding == "orthonormalized":
+            vectors = np.linalg.qr(vectors)[0]
+        return np.ascontiguousarray(vectors.T), {}
+
+
+def _local_scatter(X: FloatArray, codes: Codes, k: int, callback: Callback | None) -> tuple[FloatArray, FloatArray]:
+    """S_b and S_w, the local between-class and within-class scatter matrices."""
+    n, d = X.shape
+    X = X - X.mean(axis=0)  # both are differences of points: centring changes nothing but the rounding
+    between, within = np.zeros((d, d)), np.zeros((d, d))
+    n_classes = int(codes.max()) + 1
+    for c in range(n_classes):
+        members = X[codes == c]
+        size = len(members)
+        k = min(k, size - 1)  # stays small for the classes after a small one, as in metric-learn
+        weights = _affinity(members, k)
+        local = members.T @ (weights.sum(axis=0)[:, None] * members) - members.T @ weights @ members
+        total = members.sum(axis=0)
+        between += local / n + (1 - size / n) * members.T @ members + np.outer(total, total) / n
+        within += local / size
+        report(callback, c + 1, n_classes, metric=lambda: Metric.identity(d))
+    overall = X.sum(axis=0)
+    between += within - np.outer(overall, overall) / n
+    return (between + between.T) / 2, (within + within.T) / 2
+
+
+def _affinity(members: FloatArray, k: int) -> FloatArray:
+    """exp(-‖x_i - x_j‖² / (σ_i σ_j)), with σ the distance to the k-th neighbour; 0 where a σ is 0."""
+    squared = pairwise_distances(members, metric="sqeuclidean")
+    sigma = np.sqrt(np.partition(squared, k, axis=0)[:, k])
+    scale = np.outer(sigma, sigma)
+    usable = scale > 0
+    np.divide(squared, scale, out=squared, where=usable)
+    weights: FloatArray = np.exp(-squared)
+    weights[~usable] = 0.0
+    return weights
+
+
+def _solve(between: FloatArray, within: FloatArray, constant: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """λ (descending) and v of S_b v = λ S_w v in the range of S_w, with v scaled to vᵀ S_w v = 1."""
+    moving = np.flatnonzero(~constant)
+    if moving.size == 0:
+        raise ValueError("LFDA needs a feature that varies; all of them are constant")
+    inner = np.ix_(moving, moving)
+    spectrum, axes = np.linalg.eigh(within[inner])
+    usable = spectrum > len(moving) * np.finfo(np.float64).eps * max(float(spectrum[-1]), 0.0)
+    if not usable.any():
+        raise ValueError("LFDA needs two different points in a class; every class has one point only")
+    if not usable.all():
+        warnings.warn(
+            f"the classes do not vary in {int((~usable).sum())} of {len(usable)} directions; LFDA leaves them out",
+            UserWarning,
+            stacklevel=5,
+        )
+    whiten = axes[:, usable] / np.sqrt(spectrum[usable])
+    values, inside = eigh(whiten.T @ between[inner] @ whiten)
+    vectors = np.zeros((len(within), int(usable.sum())))
+    vectors[moving] = whiten @ inside
+    return values[::-1], vectors[:, ::-1]

@@ -1,0 +1,147 @@
+"""LMNN, large margin nearest neighbour (Weinberger, Blitzer, Saul, NIPS 2005)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..progress import Callback
+from ..rounding import FloatArray
+from .base import Codes, Features, MahalanobisLearner
+from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
+from .device import choose_dtype, resolve_device
+from .neighbours import SortedByClass, rank_neighbours
+from .pairwise import PairObjective
+from .reference import BACKENDS, fit_metric_learn
+from .solvers import FULL_SOLVER_LIMIT, gradient_descent, stochastic
+
+SOLVERS = ("auto", "descent", "stochastic")
+
+
+class LMNN(MahalanobisLearner):
+    """Pull each point's targets near, push impostors out of their margin.
+
+    The targets t of point i are its `n_neighbors` nearest points of its class in the Euclidean metric. Minimised is
+
+        regularization · Σ_it d_it + (1 - regularization) · Σ_itl [1 + d_it - d_il]₊     (l of another class).
+
+    Up to 10,000 points the method is metric-learn's (gradient descent with a growing step from the identity),
+    without its lists of impostors; beyond, Adam on random anchors, each against all points. A class with fewer
+    points has fewer targets; a class of one has none.
+
+    Parameters
+    ----------
+    n_neighbors : the number of targets.
+    regularization : the weight of the pull.
+    learning_rate : the first step of the descent.
+    min_iter, max_iter, tol : the descent ends when the objective falls by less than `tol`.
+    solver : "descent", "stochastic", or "auto" for the first up to 10,000 points and the second beyond.
+    n_steps, batch_size, step_size : of the stochastic solver.
+    n_components, init, device, random_state : as for :class:`ARML`.
+    backend : "native", or "metric-learn" for the reference itself.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 3,
+        regularization: float = 0.5,
+        learning_rate: float = 1e-7,
+        min_iter: int = 50,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        solver: str = "auto",
+        n_steps: int = 300,
+        batch_size: int = 1000,
+        step_size: float = 0.01,
+        n_components: int | None = None,
+        init: Any = None,
+        device: str = "auto",
+        random_state: Any = None,
+        backend: str = "native",
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.regularization = regularization
+        self.learning_rate = learning_rate
+        self.min_iter = min_iter
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.n_components = n_components
+        self.init = init
+        self.device = device
+        self.random_state = random_state
+        self.backend = backend
+
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+        start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
+        descent = {
+            "learning_rate": check_real("learning_rate", self.learning_rate, 0.0, open_low=True),
+            "min_iter": check_int("min_iter", self.min_iter, 0),
+            "max_iter": check_int("max_iter", self.max_iter, 1),
+            "tol": check_real("tol", self.tol, 0.0),
+        }
+        k = check_int("n_neighbors", self.n_neighbors, 1)
+        reg = check_real("regularization", self.regularization, 0.0, 1.0)
+        if check_choice("backend", self.backend, BACKENDS) == "metric-learn":
+            return fit_metric_learn(
+                "LMNN",
+                X,
+                codes,
+                init=start,
+                n_components=len(start),
+                n_neighbors=k,
+                regularization=reg,
+                learn_rate=descent["learning_rate"],
+                convergence_tol=descent["tol"],
+                min_iter=descent["min_iter"],
+                max_iter=descent["max_iter"],
+            )
+        device = resolve_device(self.device)
+        points = SortedByClass(X, codes, device, choose_dtype(device, X.size))
+        objective = PairObjective(points, LMNNTerm(points, k, reg))
+        solver = check_choice("solver", self.solver, SOLVERS)
+        if solver == "descent" or (solver == "auto" and len(X) <= FULL_SOLVER_LIMIT):
+            return gradient_descent(objective, start, callback=callback, **descent)  # type: ignore[arg-type]
+        return stochastic(
+            objective,
+            start,
+            check_real("step_size", self.step_size, 0.0, open_low=True),
+            check_int("n_steps", self.n_steps, 1),
+            check_int("batch_size", self.batch_size, 1),
+            draw_seed(self.random_state),
+            callback,
+        )
+
+
+class LMNNTerm:
+    """The pull of a block's anchors to their targets and the push on their impostors."""
+
+    def __init__(self, points: SortedByClass, k: int, regularization: float) -> None:
+        identity = torch.eye(points.x.shape[1], dtype=points.x.dtype, device=points.x.device)
+        lists = rank_neighbours(identity, points, k, torch.arange(len(points), device=points.x.device))
+        self._targets, self._n_targets = lists.positive, lists.n_positive
+        self._regularization = regularization
+
+    def weigh(self, distances: Tensor, anchors: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:
+        reg = self._regularization
+        n_targets = int(self._n_targets[anchors[0]])  # the same for a whole class
+        targets = self._targets[anchors, :n_targets]
+        to_target = distances.gather(1, targets)  # (height, n_targets)
+        distances[:, first:last] = torch.inf
+        value = reg * to_target.sum()
+        w = torch.zeros_like(distances)
+        at_target = torch.full_like(to_target, reg)
+        for t in range(n_targets):
+            slack = (1.0 + to_target[:, t, None]) - distances
+            active = slack > 0
+            value += (1.0 - reg) * torch.relu(slack).sum()
+            w -= active
+            at_target[:, t] += (1.0 - reg) * active.sum(dim=1)
+        w *= 1.0 - reg
+        return value, w.scatter_add_(1, targets, at_target)

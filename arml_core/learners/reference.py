@@ -1,0 +1,32 @@
+"""The same learners as metric-learn fits them, for comparison: no progress, no cancel, N×N memory."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import metric_learn
+import numpy as np
+
+from ..rounding import FloatArray
+from .base import Codes, Features
+
+BACKENDS = ("native", "metric-learn")
+
+
+def fit_metric_learn(
+    name: str, X: Features, codes: Codes, **parameters: Any
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """G of metric-learn's learner `name`; it reports nothing on the way."""
+    learner = getattr(metric_learn, name)(**parameters)
+    with warnings.catch_warnings():
+        # it passes an argument that scikit-learn renamed in 1.6
+        warnings.filterwarnings("ignore", category=FutureWarning, message=".*force_all_finite.*")
+        learner.fit(np.asarray(X, dtype=np.float64), codes)
+    components = np.asarray(learner.components_)
+    if np.iscomplexobj(components) or not np.isfinite(components).all():
+        raise FloatingPointError(
+            f"metric-learn's {name} returned components that are not finite real numbers, as it does for constant "
+            "features. Use backend='native'"
+        )
+    return components, {}
