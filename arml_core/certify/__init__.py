@@ -1,0 +1,24 @@
+"""Certificates: proven lower bounds on how far a point must move before nearest neighbours answer differently.
+
+=========  ==========  ==========================  =====  ===============
+method     neighbours  norms                       box    costs, frozen
+=========  ==========  ==========================  =====  ===============
+theorem1   odd K       ℓ1, ℓ2, ℓ∞                  yes    yes
+votes      any K       ℓ1, ℓ2, ℓ∞                  yes    yes
+exact      K = 1       ℓ2                          no     yes
+=========  ==========  ==========================  =====  ===============
+
+Every `lower` is rounded down by a bound on its floating-point error: at most 4(D + r + 8)·2⁻⁵³ relative to the
+size of the vectors that enter (D features, a metric of rank r), about 10⁻¹² for a thousand features. float32
+points are converted to float64 first; float32 products only choose candidates, with their error bound taken off.
+The promise covers the distances ``predict`` computes, rounding included, for perturbations up to the data's own
+size.
+"""
+
+from .bounds import triplet_bound
+from .exact import exact_radius
+from .result import Certificates
+from .support import METHODS, check_support
+from .triplet import Triplets
+
+__all__ = ["METHODS", "Certificates", "Triplets", "check_support", "exact_radius", "triplet_bound"]

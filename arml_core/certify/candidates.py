@@ -1,0 +1,134 @@
+"""Which negatives can matter for a test point: cheap lower bounds on S_m(j), and the few j that need more.
+
+``S_m(j)`` is the (m+1)-th largest ε̃₊(i, j) over the positives i. Two bounds, each valid and each paid for only
+where the one before leaves doubt:
+
+(a) ``‖h_i - h_j‖ ≤ a_i + a_j`` with ``a = ‖h_x - h‖``: the m+1 nearest positives alone give every j a bound, with
+    no denominators at all;
+(b) for the `WIDTH` smallest of those, true denominators to the nearest positives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ..rounding import FloatArray, IntArray
+from ..screen import ScreenedRows
+from .rows import Rows
+from .triplet import Triplets
+
+WIDTH = 96
+NEAREST = 48
+SAFETY = 1 - 1e-5  # covers the float32 rounding of the last few operations
+GATHER_BYTES = 64 * 2**20
+
+
+@dataclass
+class Candidates:
+    """The most promising negatives of each test point, by rising lower bound on S_m.
+
+    ``place[b]`` are places in class order, ``bound[b]`` the lower bounds on S_m, and ``rest[b]`` bounds S_m of
+    every negative that is not listed.
+    """
+
+    place: IntArray
+    bound: FloatArray
+    rest: FloatArray
+
+
+def find_candidates(triplets: Triplets, rows: Rows, m: int, width: int, exclude: IntArray | None) -> Candidates:
+    """Candidates for S_m; every test point has at least m+1 positives.
+
+    `exclude` holds places in class order that do not exist for a test point, padded with -1.
+    """
+    reference = triplets.reference
+    screened = reference.screen.query(rows.u, rows.slack)
+    if exclude is not None:
+        b, e = np.nonzero(exclude >= 0)
+        screened.lower[torch.from_numpy(b), torch.from_numpy(exclude[b, e])] = torch.inf
+    away = _upper_h_distances(triplets, rows, screened)
+
+    start, stop = rows.positives.start, rows.positives.stop
+    p_high = screened.lower[:, start:stop] + screened.width(rows.positives)
+    n_nearest = min(stop - start, max(NEAREST, 4 * (m + 1)))
+    near = torch.topk(p_high, n_nearest, dim=1, largest=False)
+    near_place = near.indices + start
+    reach = away.gather(1, near_place[:, : m + 1]).amax(dim=1)
+
+    below = away.add_(reach[:, None])
+    bound = (screened.lower - near.values[:, m : m + 1]).div_(below)
+    bound.clamp_(min=0).nan_to_num_(nan=0.0, posinf=torch.inf)  # 0/0: nothing is known, so 0
+    bound[screened.lower == torch.inf] = torch.inf
+    bound[:, start:stop] = torch.inf
+    n_negatives = len(reference) - (stop - start)
+    width = min(width, n_negatives)
+    first = torch.topk(bound, min(width + 1, n_negatives), dim=1, largest=False)
+    unit = 0.5 * SAFETY * screened.side.scale**2 / triplets.h_scale  # from the screen's units to radii
+    rest = first.values[:, width] * unit if n_negatives > width else torch.full_like(reach, torch.inf)
+    place = first.indices[:, :width]
+    sharper = _with_denominators(triplets, screened, place, near_place, near.values, m)
+    bound_b = torch.maximum(first.values[:, :width] * unit, sharper * unit)
+    bound_b, order = torch.sort(bound_b, dim=1)
+    place = place.gather(1, order)
+    return Candidates(place.cpu().numpy(), bound_b.double().cpu().numpy(), rest.double().cpu().numpy())
+
+
+def _upper_h_distances(triplets: Triplets, rows: Rows, screened: ScreenedRows) -> torch.Tensor:
+    """Upper bounds on ‖h_x - h_i‖_q for all i, divided by h's scale."""
+    side = screened.side
+    if triplets.shares_u:
+        return screened.upper_distances()
+    h, h_slack = triplets.embed(rows.u, rows.slack)
+    if triplets.threat.dual_norm == 2:
+        own = triplets.screen.query(h, h_slack)
+        return own.upper_distances().to(side.dtype)
+    device = triplets.reference.device
+    distances = torch.cdist(
+        torch.from_numpy(h).to(device), torch.from_numpy(triplets.h).to(device), p=triplets.threat.dual_norm
+    )
+    distances += torch.from_numpy(triplets.h_slack).to(device)
+    distances += torch.from_numpy(h_slack).to(device)[:, None]
+    return distances.mul_((1 + 1e-6) / triplets.h_scale).to(side.dtype)
+
+
+def _with_denominators(
+    triplets: Triplets,
+    screened: ScreenedRows,
+    place: torch.Tensor,
+    near_place: torch.Tensor,
+    near_value: torch.Tensor,
+    m: int,
+) -> torch.Tensor:
+    """Bound (b): the (m+1)-th largest ε̃₊(i, j) over the nearest positives i only, in the units of bound (a)."""
+    result = torch.empty_like(place, dtype=screened.side.dtype)
+    n_movable = triplets.h.shape[1]
+    step = max(1, GATHER_BYTES // (8 * n_movable * (place.shape[1] + near_place.shape[1])))
+    for start in range(0, len(place), step):
+        part = slice(start, start + step)
+        below = _gathered_denominators(triplets, place[part], near_place[part]).to(result.dtype)
+        ahead = screened.lower[part].gather(1, place[part])[:, :, None] - near_value[part, None, :]
+        ahead = ahead.div_(below).clamp_(min=0).nan_to_num_(nan=0.0, posinf=torch.inf)
+        result[part] = torch.topk(ahead, m + 1, dim=2).values[:, :, m]
+    return result
+
+
+def _gathered_denominators(triplets: Triplets, place: torch.Tensor, near_place: torch.Tensor) -> torch.Tensor:
+    """Upper bounds on ‖h_i - h_j‖_q for each row's own places j and positives i, divided by h's scale."""
+    device = triplets.reference.device
+    if triplets.threat.dual_norm == 2:
+        side = triplets.screen.single
+        left, right = side.matrix[place, :-1], side.matrix[near_place, :-1]
+        gram = torch.bmm(left, right.transpose(1, 2))
+        squares = gram.mul_(-2)
+        squares += left.square().sum(dim=2)[:, :, None] + right.square().sum(dim=2)[:, None, :]
+        squares += (
+            (side.magnitude[place][:, :, None] + side.magnitude[near_place][:, None, :]).square_().mul_(side.gamma)
+        )
+        return squares.clamp_(min=0).sqrt_()
+    h, slack = torch.from_numpy(triplets.h).to(device), torch.from_numpy(triplets.h_slack).to(device)
+    result = torch.cdist(h[place], h[near_place], p=triplets.threat.dual_norm)
+    result += slack[place][:, :, None] + slack[near_place][:, None, :]
+    return result.mul_((1 + 1e-6) / triplets.h_scale)

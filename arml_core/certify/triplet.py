@@ -1,0 +1,140 @@
+"""The triplet problem: how far x must move before a negative x_j comes as close to it as a positive x_i.
+
+The paper's closed form (Section 3.2) is ``ε̃(i,j) = (d(x,x_j) - d(x,x_i)) / (2 ‖M(x_i - x_j)‖)``; with a threat
+norm p the norm below the line is its dual q. Costs divide M(x_i - x_j) feature by feature and frozen features
+drop out of it. Writing ``h = M x`` (divided by the costs, movable features only), the denominator is
+``2 ‖h_i - h_j‖_q``.
+
+Everything here errs to the small side: numerators are rounded down, denominators up, so a computed ε̃ is never
+above the true one, and stays true for the distances that ``predict`` computes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..reference import Reference
+from ..rounding import TINY, FloatArray, IntArray, gamma
+from ..screen import Screen, power_of_two
+from ..threat import ResolvedThreat
+from .box import boxed_distance
+
+
+class Triplets:
+    """The training set in h-space, for one threat model.
+
+    Attributes
+    ----------
+    h : (N, n_movable), in the reference's class order; `h_slack` bounds each row's error in the dual norm.
+    """
+
+    def __init__(self, reference: Reference, threat: ResolvedThreat) -> None:
+        self.reference, self.threat = reference, threat
+        metric = reference.metric
+        self.shares_u = metric.is_identity and threat.is_plain and threat.norm == 2
+        self._widening = metric.operator_magnitude() / float(threat.costs.min())
+        if threat.dual_norm == 1:
+            self._widening *= float(np.sqrt(len(threat.movable)))
+        self.h: FloatArray
+        self.h, self.h_slack = self._to_h(reference.u, reference.slack)
+        self.h_norms: FloatArray = np.linalg.norm(self.h, axis=1)
+        self.gamma = gamma(self.h.shape[1] + 16)
+        self.h_scale = power_of_two(float(self.h_norms.max()))
+        self._screen: Screen | None = reference.screen if self.shares_u else None
+
+    def _to_h(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.shares_u:
+            return u, slack
+        metric = self.reference.metric
+        back = u * np.diag(metric.components) if metric.is_diagonal else u @ metric.components
+        return self.threat.reduce(back), slack * self._widening
+
+    @property
+    def screen(self) -> Screen:
+        """Bounds on ‖h - h_i‖₂ for many points at once."""
+        if self._screen is None:
+            self._screen = Screen(self.h, self.h_slack, self.reference.device)
+        return self._screen
+
+    def embed(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """h and its error bound for test points given as u."""
+        return self._to_h(u, slack)
+
+    def denominators(self, rows: IntArray, columns: slice) -> torch.Tensor:
+        """Upper bounds on ‖h_i - h_j‖_q for j in `rows` and i in `columns` (places in class order)."""
+        device = self.reference.device
+        left, right = (torch.from_numpy(self.h[s]).to(device) for s in (rows, columns))
+        if self.threat.dual_norm == 2:
+            norms = [torch.from_numpy(self.h_norms[s]).to(device) for s in (rows, columns)]
+            squares = torch.addmm(norms[1].square(), left, right.T, alpha=-2)
+            squares += norms[0].square()[:, None]
+            squares += (norms[0][:, None] + norms[1]).square_().mul_(self.gamma)
+            result = squares.clamp_(min=0).sqrt_()
+        else:
+            result = torch.cdist(left, right, p=self.threat.dual_norm).mul_(1 + self.gamma)
+        slack = [torch.from_numpy(self.h_slack[s]).to(device) for s in (rows, columns)]
+        result += slack[1]
+        result += slack[0][:, None]
+        return result
+
+    def denominator_error(self, j: IntArray, i: IntArray, denominators: FloatArray) -> FloatArray:
+        """How much of each value of :meth:`denominators` may be the error bound, relative to it."""
+        error = self.h_slack[i] + self.h_slack[j]
+        if self.threat.dual_norm == 2:
+            error = error + self.gamma * (self.h_norms[i] + self.h_norms[j]) ** 2 / np.maximum(denominators, TINY)
+        return error / np.maximum(denominators, TINY)
+
+    def direct_row(self, x: FloatArray, j: int, columns: slice, left_out: IntArray) -> FloatArray:
+        """ε̃₊(i, j) for one x and one j against all i in `columns`, from differences.
+
+        Slower than matrix products and accurate to a few rounding errors of the differences themselves; a
+        vector M(x_i - x_j) that is structurally zero (frozen features) gives exactly +inf or 0. With a box the
+        value is the boxed one. `left_out` are places within `columns` that do not exist for this x.
+        """
+        reference, threat = self.reference, self.threat
+        positives = reference.points(reference.order[columns])
+        negative = reference.points(reference.order[j : j + 1])
+        _, p_high = self.distance_interval(x, positives)
+        n_low, _ = self.distance_interval(x, negative)
+        p_high[left_out] = np.inf
+        numerator = n_low[0] - p_high
+        difference = negative - positives
+        vector = threat.reduce(reference.metric.apply(difference))
+        error = threat.reduce(reference.gamma * reference.metric.absolute_apply(difference))
+        result = np.zeros(len(positives))
+        ahead = np.flatnonzero(numerator > 0)
+        room = threat.room(x)
+        if room is not None:
+            result[ahead] = boxed_distance(vector[ahead], error[ahead], numerator[ahead] / 2, room, threat.norm)
+        else:
+            below = np.linalg.norm(np.abs(vector[ahead]) + error[ahead], ord=threat.dual_norm, axis=1)
+            with np.errstate(divide="ignore"):
+                result[ahead] = numerator[ahead] / (2 * below * (1 + self.gamma))
+        settle_twins(reference, result, j, columns)
+        result[left_out] = 0.0
+        return result
+
+    def distance_interval(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bounds on the squared distances of x to the rows of z, valid for what predict computes too."""
+        metric = self.reference.metric
+        d = metric.squared_distances(x, z)
+        slack = self.reference.gamma * metric.magnitude(x - z) + TINY
+        error = distance_error(d, slack)
+        return d - error, d + error
+
+
+def distance_error(d: FloatArray, slack: FloatArray) -> FloatArray:
+    """A bound on the error of squared distances `d` whose difference vectors are off by up to `slack`."""
+    return 4 * slack * (np.sqrt(np.maximum(d, 0.0)) + slack)
+
+
+def settle_twins(reference: Reference, values: FloatArray, j: int, columns: slice) -> None:
+    """Set ε̃(i, j) for M-identical i and j in `values`: +inf where i comes first in training order, else 0.
+
+    Their distances tie everywhere, so training order alone decides which of them is nearer.
+    """
+    indices = reference.order[columns]
+    own = reference.order[j]
+    same = np.flatnonzero(reference.twin[indices] == reference.twin[own])
+    values[same] = np.where(indices[same] < own, np.inf, 0.0)

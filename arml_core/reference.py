@@ -1,0 +1,161 @@
+"""The training set, prepared for one metric: sorted by class, transformed, with bounds on rounding errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from .metric import SMALL_PRODUCT, Metric
+from .rounding import LARGEST, TINY, FloatArray, IntArray, gamma
+from .screen import Screen
+
+EXTRA = 24  # candidates beyond K whose distances are computed exactly
+DIRECT_BYTES = 64 * 2**20
+
+
+class Reference:
+    """Training points as every prediction, certificate and attack sees them.
+
+    Points that the metric cannot tell apart ("M-identical": equal up to the rounding error of G x) are moved
+    onto the first of them, so that their distances to any x tie to the last bit and training order decides,
+    as it would in exact arithmetic.
+
+    Attributes
+    ----------
+    x : (N, D) the training points in their own order and dtype, `label` their class codes 0 … C-1.
+    order : training indices sorted by class; class c occupies ``starts[c]:starts[c+1]`` of it.
+    twin : (N,) for each training index the first index that is M-identical to it.
+    u : (N, r) = G(x - centre), in class order. `slack` bounds ‖error‖ of each row.
+    """
+
+    def __init__(self, x: NDArray[np.floating], label: IntArray, n_classes: int, metric: Metric, device: str) -> None:
+        self.x, self.label, self.metric, self.n_classes = x, label, metric, n_classes
+        self.device = torch.device(device)
+        self.order = np.argsort(label, kind="stable")
+        self.rank = np.empty_like(self.order)
+        self.rank[self.order] = np.arange(len(label))
+        self.counts = np.bincount(label, minlength=n_classes)
+        self.starts = np.concatenate([[0], np.cumsum(self.counts)])
+        self.centre: FloatArray = x.mean(axis=0, dtype=np.float64)
+        self.gamma = 4 * gamma(metric.n_features + metric.rank + 8)
+        u, slack = self.embed(x)
+        self.twin = _exact_twins(u) if metric.is_diagonal else _near_twins(u, slack)
+        self.u: FloatArray = u[self.twin[self.order]]
+        self.slack: FloatArray = slack[self.twin[self.order]]
+        self.norms: FloatArray = np.linalg.norm(self.u, axis=1)
+        self.screen = Screen(self.u, self.slack, self.device)
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def points(self, indices: IntArray) -> FloatArray:
+        """Training points, as the classifier places them (M-identical ones on top of each other)."""
+        return self.x[self.twin[indices]].astype(np.float64)
+
+    def embed(self, x: NDArray[np.floating]) -> tuple[FloatArray, FloatArray]:
+        """u = G(x - centre) and a bound on its error, row by row.
+
+        The bound is four times what the computation of u needs: it also covers the error :meth:`distances` makes
+        at any x + δ that moves x no further than the data is wide.
+        """
+        u = np.empty((len(x), self.metric.rank))
+        slack = np.empty(len(x))
+        for start in range(0, len(x), 8192):
+            part = slice(start, start + 8192)
+            shifted = x[part].astype(np.float64) - self.centre
+            u[part] = self.metric.transform(shifted)
+            slack[part] = self.gamma * self.metric.magnitude(shifted) + TINY
+        if len(u) and float(np.abs(u).max()) > LARGEST:
+            raise ValueError(f"distances overflow: a transformed value is {np.abs(u).max():.3g}. Rescale the features")
+        return u, slack
+
+    def distances(self, x: FloatArray, indices: IntArray) -> FloatArray:
+        """Squared distances of each row of `x` to its own row of training `indices`: the ones that decide."""
+        d = self.metric.squared_distances(x[:, None, :], self.points(indices))
+        if self.metric.is_diagonal or self.metric.components.size <= SMALL_PRODUCT:
+            return d
+        # A matrix product may round equal rows differently; twins must tie to the last bit.
+        by_twin = np.argsort(self.twin[indices], axis=1, kind="stable")
+        sorted_d = np.take_along_axis(d, by_twin, axis=1)
+        sorted_twin = np.take_along_axis(self.twin[indices], by_twin, axis=1)
+        for column in range(1, d.shape[1]):
+            same = sorted_twin[:, column] == sorted_twin[:, column - 1]
+            sorted_d[:, column] = np.where(same, sorted_d[:, column - 1], sorted_d[:, column])
+        np.put_along_axis(d, by_twin, sorted_d, axis=1)
+        return d
+
+    def nearest(self, x: FloatArray, k: int, exclude: IntArray | None = None) -> tuple[FloatArray, IntArray]:
+        """The k nearest training points of each row: squared distances and indices, ties by training order.
+
+        `exclude` is an (n, e) array of training indices to leave out per row, padded with -1.
+        """
+        distances = np.empty((len(x), k))
+        neighbours = np.empty((len(x), k), dtype=np.intp)
+        n_excluded = 0 if exclude is None else exclude.shape[1]
+        n_candidates = min(len(self), k + EXTRA + n_excluded)
+        step = min(self.screen.chunk_rows(), max(1, DIRECT_BYTES // (8 * n_candidates * x.shape[1])))
+        for start in range(0, len(x), step):
+            part = slice(start, start + step)
+            left_out = None if exclude is None else exclude[part]
+            distances[part], neighbours[part] = self._nearest_chunk(x[part], k, n_candidates, left_out)
+        return distances, neighbours
+
+    def _nearest_chunk(
+        self, x: FloatArray, k: int, n_candidates: int, exclude: IntArray | None
+    ) -> tuple[FloatArray, IntArray]:
+        u, slack = self.embed(x)
+        rows = self.screen.query(u, slack)
+        top = torch.topk(rows.lower, n_candidates, dim=1, largest=False)
+        candidates = np.sort(self.order[top.indices.cpu().numpy()], axis=1)
+        d = self.distances(x, candidates)
+        if exclude is not None:
+            d[(candidates[:, :, None] == exclude[:, None, :]).any(axis=2)] = np.inf
+        best = np.argsort(d, axis=1, kind="stable")[:, :k]
+        distances = np.take_along_axis(d, best, axis=1)
+        neighbours = np.take_along_axis(candidates, best, axis=1)
+        if n_candidates < len(self):
+            beyond = (top.values[:, -1] + rows.constant).double().cpu().numpy() * rows.side.scale**2
+            for b in np.flatnonzero(~(distances[:, -1] < beyond)):
+                distances[b], neighbours[b] = self._nearest_of_all(x[b], k, None if exclude is None else exclude[b])
+        return distances, neighbours
+
+    def _nearest_of_all(self, x: FloatArray, k: int, exclude: IntArray | None) -> tuple[FloatArray, IntArray]:
+        """The same by computing every distance, for rows where the screen leaves doubt (many ties, far points)."""
+        places, place_of = np.unique(self.twin, return_inverse=True)
+        step = max(1, DIRECT_BYTES // (8 * len(x)))
+        d = np.concatenate(
+            [self.metric.squared_distances(x, self.points(places[s : s + step])) for s in range(0, len(places), step)]
+        )[place_of]
+        if exclude is not None:
+            d[exclude[exclude >= 0]] = np.inf
+        best = np.argsort(d, kind="stable")[:k]
+        return d[best], best
+
+
+def _exact_twins(u: FloatArray) -> IntArray:
+    """For each row the index of the first equal row."""
+    keys = np.ascontiguousarray(u + 0.0).view(np.dtype((np.void, u.dtype.itemsize * u.shape[1]))).ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[inverse], dtype=np.intp)
+
+
+def _near_twins(u: FloatArray, slack: FloatArray) -> IntArray:
+    """For each row the index of the first row that lies within both rows' rounding errors.
+
+    Sorted along one direction, rows that close are neighbours; only runs of those are compared in full.
+    """
+    twin = np.arange(len(u))
+    direction = np.random.default_rng(0).standard_normal(u.shape[1])
+    along = u @ (direction / np.linalg.norm(direction))
+    by_place = np.argsort(along, kind="stable")
+    reach = 2 * float(slack.max()) + 1e-15 * float(np.abs(along).max())
+    runs = np.split(by_place, np.flatnonzero(np.diff(along[by_place]) > reach) + 1)
+    for run in (np.sort(r) for r in runs if len(r) > 1):
+        rest = run
+        while len(rest) > 1:
+            first = rest[0]
+            close = np.linalg.norm(u[rest] - u[first], axis=1) <= slack[rest] + slack[first]
+            twin[rest[close]] = first
+            rest = rest[~close]
+    return twin
