@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from ..home import home
 from ..progress import Callback
 from ..rounding import FloatArray
-from .base import Dataset, DatasetInfo, content_hash
+from .base import Dataset, DatasetInfo
+from .fetch import fetch
+from .formats import ARRAYS, Archive, archive_hash
 from .paper_sets import PAPER_SETS, PaperSet
 from .scaling import Scaling, ScalingKind
 
 DATA_VARIABLE = "ARML_DATA"
-ARRAYS = ("X_train", "y_train", "X_test", "y_test", "x_offset", "x_scale")
 PAPER_NAMES = tuple(PAPER_SETS)
-
-Archive = dict[str, NDArray[np.generic]]
 
 
 def data_folder() -> Path | None:
@@ -89,16 +88,22 @@ def read_archive(path: Path, known: PaperSet) -> Archive:
     return archive
 
 
-def archive_hash(archive: Archive) -> str:
-    """The content hash of the six stored arrays."""
-    return content_hash(archive[key] for key in ARRAYS)
-
-
 def _archive(known: PaperSet, callback: Callback | None) -> Archive:
+    cached = cache_folder() / f"{known.name}.npz"
     path = locate(known.name)
-    if path is None:
-        raise FileNotFoundError(f"{known.title} is not on this machine. Put {known.name}.npz into {data_folder()}")
-    return read_archive(path, known)
+    if path is not None and path != cached:
+        return read_archive(path, known)
+    if path is not None:
+        try:
+            return read_archive(path, known)
+        except ValueError:
+            path.unlink()  # the cache is ours: a damaged file in it is fetched again
+    return read_archive(fetch_paper(known.name, callback), known)
+
+
+def fetch_paper(name: str, callback: Callback | None = None) -> Path:
+    """Download one of the six into the cache, whether or not it is on this machine, and return its path."""
+    return fetch(PAPER_SETS[name], cache_folder(), data_folder(), callback)
 
 
 def _dataset(known: PaperSet, archive: Archive) -> Dataset:

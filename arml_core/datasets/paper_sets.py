@@ -16,6 +16,7 @@ class SourceFile:
     """
 
     name: str
+    about_bytes: int
     sha256: str | None
 
 
@@ -36,8 +37,7 @@ class PaperSet:
     file_format: Format
     mirrors: tuple[str, ...]
     files: tuple[SourceFile, ...]  # idx: images and labels of train, then of test; libsvm: train, test
-    stored: Literal["codes", "scaled"] = "codes"
-    divisor: int = 1
+    stored_as: Literal["uint8", "float32"] = "uint8"
     image_shape: tuple[int, int] | None = None
 
 
@@ -50,9 +50,9 @@ def _pixels(n: int) -> tuple[str, ...]:
     return tuple(f"pix_{i}" for i in range(n))
 
 
-def _idx_files(*checksums: str) -> tuple[SourceFile, ...]:
+def _idx_files(*files: tuple[int, str]) -> tuple[SourceFile, ...]:
     names = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
-    return tuple(SourceFile(f"{name}.gz", checksum) for name, checksum in zip(names, checksums, strict=True))
+    return tuple(SourceFile(f"{name}.gz", size, sha256) for name, (size, sha256) in zip(names, files, strict=True))
 
 
 _MNIST = PaperSet(
@@ -72,12 +72,11 @@ _MNIST = PaperSet(
         "https://ossci-datasets.s3.amazonaws.com/mnist/",
     ),
     files=_idx_files(
-        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+        (9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+        (28881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+        (1648877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+        (4542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
     ),
-    divisor=255,
     image_shape=(28, 28),
 )
 
@@ -109,12 +108,11 @@ _FASHION_MNIST = PaperSet(
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
     ),
     files=_idx_files(
-        "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-        "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-        "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-        "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+        (26421880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+        (29515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+        (4422102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+        (5148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
     ),
-    divisor=255,
     image_shape=(28, 28),
 )
 
@@ -131,7 +129,7 @@ _SPLICE = PaperSet(
     terms=_UCI_TERMS,
     file_format="libsvm",
     mirrors=(_LIBSVM + "binary/",),
-    files=(SourceFile("splice", None), SourceFile("splice.t", None)),
+    files=(SourceFile("splice", 295_000, None), SourceFile("splice.t", 642_000, None)),
 )
 
 _PENDIGITS = PaperSet(
@@ -148,8 +146,8 @@ _PENDIGITS = PaperSet(
     file_format="libsvm",
     mirrors=(_LIBSVM + "multiclass/",),
     files=(
-        SourceFile("pendigits", "f3823d204ed5a3e9088267b4e141aac32503b8f2eb18c3469ad1212235db5ee6"),
-        SourceFile("pendigits.t", "8a5f65e742447d6b6d77d4e0cf70714f75d2801966ebfe492d7ffaf24acd9d9f"),
+        SourceFile("pendigits", 589_457, None),
+        SourceFile("pendigits.t", 274_929, None),
     ),
 )
 
@@ -173,8 +171,8 @@ _SATIMAGE = PaperSet(
     terms=_UCI_TERMS,
     file_format="libsvm",
     mirrors=(_LIBSVM + "multiclass/",),
-    files=(SourceFile("satimage.scale", None), SourceFile("satimage.scale.t", None)),
-    stored="scaled",
+    files=(SourceFile("satimage.scale", 1_880_204, None), SourceFile("satimage.scale.t", 847_958, None)),
+    stored_as="float32",
 )
 
 _USPS = PaperSet(
@@ -191,10 +189,10 @@ _USPS = PaperSet(
     file_format="libsvm",
     mirrors=(_LIBSVM + "multiclass/",),
     files=(
-        SourceFile("usps.bz2", "3771e9dd6ba685185f89867b6e249233dd74652389f263963b3b741e994b034f"),
-        SourceFile("usps.t.bz2", "a9c0164e797d60142a50604917f0baa604f326e9a689698763793fa5d12ffc4e"),
+        SourceFile("usps.bz2", 6_579_383, "3771e9dd6ba685185f89867b6e249233dd74652389f263963b3b741e994b034f"),
+        SourceFile("usps.t.bz2", 1_831_726, "a9c0164e797d60142a50604917f0baa604f326e9a689698763793fa5d12ffc4e"),
     ),
-    stored="scaled",
+    stored_as="float32",
     image_shape=(16, 16),
 )
 
