@@ -15,7 +15,7 @@ import torch
 
 from .rounding import FloatArray, gamma
 
-CHUNK_BYTES = 48 * 2**20
+CHUNK_BYTES = 16 * 2**20  # larger blocks are returned to the system after each use, which costs more than it saves
 FAR = 1e6  # test points further out than this many data radii are screened in float64
 SMALLEST = 1e-14  # in data radii; its square times γ covers what underflow can do in float32
 
@@ -78,6 +78,7 @@ class _Side:
             matrix[part, :-1] = torch.from_numpy(points[part] / scale)
         matrix[:, -1] = torch.from_numpy(gamma * magnitude)
         self.matrix = matrix.to(device)
+        self.squares = torch.from_numpy((norms / scale) ** 2).to(device, dtype)
         self.bias = torch.from_numpy((norms / scale) ** 2 - gamma * magnitude**2).to(device, dtype)
         self.magnitude = torch.from_numpy(magnitude).to(device, dtype)
 
@@ -107,11 +108,11 @@ class ScreenedRows:
         """Upper bounds on the distances themselves (not squared), constant included."""
         side, own = self.side, self.magnitude
         doubled = 2 * side.gamma
-        left = torch.stack([2 * doubled * own, torch.full_like(own, doubled)], dim=1)
-        right = torch.stack([side.magnitude, side.magnitude.square()])
-        total = torch.addmm(self.lower, left, right)
-        total += (self.constant + doubled * own.square())[:, None]
-        return total.clamp_(min=0).sqrt_()
+        left = torch.stack(
+            [2 * doubled * own, torch.full_like(own, doubled), self.constant + doubled * own.square()], 1
+        )
+        right = torch.stack([side.magnitude, side.magnitude.square(), torch.ones_like(side.magnitude)])
+        return torch.addmm(self.lower, left, right).clamp_(min=0).sqrt_()
 
 
 def power_of_two(value: float) -> float:

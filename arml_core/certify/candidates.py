@@ -23,7 +23,8 @@ from .triplet import Triplets
 WIDTH = 96
 NEAREST = 48
 SAFETY = 1 - 1e-5  # covers the float32 rounding of the last few operations
-GATHER_BYTES = 64 * 2**20
+GATHER_BYTES = 16 * 2**20
+NOTHING = 1e-30  # added to denominators: 0/0, where nothing is known, becomes 0
 
 
 @dataclass
@@ -58,20 +59,20 @@ def find_candidates(triplets: Triplets, rows: Rows, m: int, width: int, exclude:
     near_place = near.indices + start
     reach = away.gather(1, near_place[:, : m + 1]).amax(dim=1)
 
-    below = away.add_(reach[:, None])
+    below = away.add_(reach[:, None] + NOTHING)
     bound = (screened.lower - near.values[:, m : m + 1]).div_(below)
-    bound.clamp_(min=0).nan_to_num_(nan=0.0, posinf=torch.inf)  # 0/0: nothing is known, so 0
-    bound[screened.lower == torch.inf] = torch.inf
+    if exclude is not None:
+        bound[screened.lower == torch.inf] = torch.inf
     bound[:, start:stop] = torch.inf
     n_negatives = len(reference) - (stop - start)
     width = min(width, n_negatives)
     first = torch.topk(bound, min(width + 1, n_negatives), dim=1, largest=False)
     unit = 0.5 * SAFETY * screened.side.scale**2 / triplets.h_scale  # from the screen's units to radii
-    rest = first.values[:, width] * unit if n_negatives > width else torch.full_like(reach, torch.inf)
+    coarse = first.values.clamp_(min=0)
+    rest = coarse[:, width] * unit if n_negatives > width else torch.full_like(reach, torch.inf)
     place = first.indices[:, :width]
     sharper = _with_denominators(triplets, screened, place, near_place, near.values, m)
-    bound_b = torch.maximum(first.values[:, :width] * unit, sharper * unit)
-    bound_b, order = torch.sort(bound_b, dim=1)
+    bound_b, order = torch.sort(torch.maximum(coarse[:, :width], sharper) * unit, dim=1)
     place = place.gather(1, order)
     return Candidates(place.cpu().numpy(), bound_b.double().cpu().numpy(), rest.double().cpu().numpy())
 
@@ -110,7 +111,7 @@ def _with_denominators(
         part = slice(start, start + step)
         below = _gathered_denominators(triplets, place[part], near_place[part]).to(result.dtype)
         ahead = screened.lower[part].gather(1, place[part])[:, :, None] - near_value[part, None, :]
-        ahead = ahead.div_(below).clamp_(min=0).nan_to_num_(nan=0.0, posinf=torch.inf)
+        ahead.div_(below.add_(NOTHING))
         result[part] = torch.topk(ahead, m + 1, dim=2).values[:, :, m]
     return result
 
@@ -123,7 +124,7 @@ def _gathered_denominators(triplets: Triplets, place: torch.Tensor, near_place: 
         left, right = side.matrix[place, :-1], side.matrix[near_place, :-1]
         gram = torch.bmm(left, right.transpose(1, 2))
         squares = gram.mul_(-2)
-        squares += left.square().sum(dim=2)[:, :, None] + right.square().sum(dim=2)[:, None, :]
+        squares += side.squares[place][:, :, None] + side.squares[near_place][:, None, :]
         squares += (
             (side.magnitude[place][:, :, None] + side.magnitude[near_place][:, None, :]).square_().mul_(side.gamma)
         )

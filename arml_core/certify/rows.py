@@ -8,7 +8,7 @@ import torch
 from ..rounding import BoolArray, FloatArray, IntArray, gamma
 from .triplet import Triplets, distance_error
 
-ROW_BYTES = 96 * 2**20
+ROW_BYTES = 16 * 2**20
 WORST_ERROR = 1e-8  # rows whose error bound exceeds this share of the value are computed again from differences
 
 

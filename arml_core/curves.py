@@ -1,0 +1,63 @@
+"""From per-point radii to robust-error curves, tables and confidence bands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .rounding import FloatArray
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A robust-error curve: at each radius the share of points whose robust radius is at most that."""
+
+    radius: FloatArray
+    error: FloatArray
+    n_points: int
+
+
+def robust_error(radii: ArrayLike, at: ArrayLike) -> FloatArray:
+    """The share of points with radius ≤ ε, for each ε in `at`.
+
+    With lower bounds this is the certified robust error, an upper bound on the true one; with upper bounds from an
+    attack it is the empirical robust error, a lower bound. At ε = 0 the certified error also counts points that
+    are classified correctly but have no certificate; the clean error is the share of wrong predictions.
+    """
+    values = _checked_radii(radii)
+    wanted = np.asarray(at, dtype=np.float64)
+    if np.isnan(wanted).any() or (wanted < 0).any():
+        raise ValueError(f"every radius ε must be at least 0; got {wanted.min() if wanted.size else wanted}")
+    return np.asarray(np.searchsorted(np.sort(values), wanted, side="right") / len(values))
+
+
+def robust_error_curve(radii: ArrayLike) -> Curve:
+    """The whole curve as a staircase: it jumps at each finite radius that occurs, and starts at ε = 0."""
+    values = _checked_radii(radii)
+    steps = np.unique(np.concatenate([[0.0], values[np.isfinite(values)]]))
+    return Curve(steps, robust_error(values, steps), len(values))
+
+
+def dkw_band(error: ArrayLike, n_points: int, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """A band that holds the whole true curve with the given confidence, for `n_points` independent test points.
+
+    The Dvoretzky–Kiefer–Wolfowitz inequality with Massart's constant: half-width √(ln(2/α) / 2n).
+    """
+    if n_points < 1:
+        raise ValueError(f"a confidence band needs at least one point; got {n_points}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1; got {confidence}")
+    values = np.asarray(error, dtype=np.float64)
+    half = float(np.sqrt(np.log(2 / (1 - confidence)) / (2 * n_points)))
+    return np.clip(values - half, 0.0, 1.0), np.clip(values + half, 0.0, 1.0)
+
+
+def _checked_radii(radii: ArrayLike) -> FloatArray:
+    values = np.asarray(radii, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"radii must be a list with one radius per point, at least one; got shape {values.shape}")
+    if np.isnan(values).any() or (values < 0).any():
+        raise ValueError("every point's radius must be a number ≥ 0; found NaN or a negative one")
+    return values
