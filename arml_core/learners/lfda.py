@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import euclidean_distances
 
 from ..metric import Metric
 from ..progress import Callback, report
@@ -16,20 +16,28 @@ from .base import Codes, Features, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank
 from .reference import BACKENDS, fit_metric_learn
 
+LOCAL_SCALES = ("metric-learn", "neighbour")
 EMBEDDINGS = ("weighted", "orthonormalized", "plain")
 
 
 class LFDA(MahalanobisLearner):
     """Directions that part the classes while near points of a class stay near: S_b v = λ S_w v, largest λ first.
 
-    metric-learn's method, class by class. Where the local within-class scatter S_w is singular (a constant
-    feature, more features than points) the quotient λ has no bound in its null space and metric-learn fails or
-    returns noise: these directions are left out of M, with a warning unless they are constant features.
+    The affinity of two points of a class falls with their distance, in units of each one's distance to its k-th
+    neighbour. metric-learn 0.7.0, with which the paper's rows were computed, takes a wrong column there: in place of
+    those distances it uses the class's distances to its k-th row, shuffled. The default repeats that, since it is
+    what "LFDA" means in the paper's tables; ``local_scale="neighbour"`` is LFDA as published, and more robust (exact
+    1-NN robust error on Satimage at radius 0.15: 0.694 against 0.835, paper 0.836).
+
+    Where the local within-class scatter S_w is singular (a constant feature, more features than points) the quotient
+    λ has no bound in its null space and metric-learn fails or returns noise: these directions are left out of M,
+    with a warning unless they are constant features.
 
     Parameters
     ----------
     n_components : the number of directions; None for all.
     k : the neighbour that sets the local scale of the affinity; None for min(7, n_features - 1).
+    local_scale : "metric-learn" or "neighbour", see above.
     embedding_type : "weighted" scales each direction by √λ, "plain" does not, "orthonormalized" makes G orthogonal.
     backend : "native", or "metric-learn" for the reference itself.
     """
@@ -39,11 +47,13 @@ class LFDA(MahalanobisLearner):
         *,
         n_components: int | None = None,
         k: int | None = None,
+        local_scale: str = "metric-learn",
         embedding_type: str = "weighted",
         backend: str = "native",
     ) -> None:
         self.n_components = n_components
         self.k = k
+        self.local_scale = local_scale
         self.embedding_type = embedding_type
         self.backend = backend
 
@@ -52,11 +62,12 @@ class LFDA(MahalanobisLearner):
         rank = check_rank(self.n_components, d)
         embedding = check_choice("embedding_type", self.embedding_type, EMBEDDINGS)
         k = min(7, d - 1) if self.k is None else min(check_int("k", self.k, 1), max(1, d - 1))
+        axis = LOCAL_SCALES.index(check_choice("local_scale", self.local_scale, LOCAL_SCALES))
         if check_choice("backend", self.backend, BACKENDS) == "metric-learn":
             return fit_metric_learn(
                 "LFDA", X, codes, n_components=self.n_components, k=self.k, embedding_type=embedding
             )
-        between, within = _local_scatter(np.asarray(X, dtype=np.float64), codes, k, callback)
+        between, within = _local_scatter(np.asarray(X, dtype=np.float64), codes, k, axis, callback)
         values, vectors = _solve(between, within, constant=np.ptp(X, axis=0) == 0)
         values, vectors = values[:rank], vectors[:, :rank]
         if embedding == "weighted":
@@ -66,31 +77,37 @@ class LFDA(MahalanobisLearner):
         return np.ascontiguousarray(vectors.T), {}
 
 
-def _local_scatter(X: FloatArray, codes: Codes, k: int, callback: Callback | None) -> tuple[FloatArray, FloatArray]:
+def _local_scatter(
+    X: FloatArray, codes: Codes, k: int, axis: int, callback: Callback | None
+) -> tuple[FloatArray, FloatArray]:
     """S_b and S_w, the local between-class and within-class scatter matrices."""
     n, d = X.shape
-    X = X - X.mean(axis=0)  # both are differences of points: centring changes nothing but the rounding
+    centred = X - X.mean(axis=0)  # both are made of differences: centring changes nothing but the rounding
     between, within = np.zeros((d, d)), np.zeros((d, d))
     n_classes = int(codes.max()) + 1
     for c in range(n_classes):
-        members = X[codes == c]
+        members = centred[codes == c]
         size = len(members)
         k = min(k, size - 1)  # stays small for the classes after a small one, as in metric-learn
-        weights = _affinity(members, k)
+        weights = _affinity(X[codes == c], k, axis)
         local = members.T @ (weights.sum(axis=0)[:, None] * members) - members.T @ weights @ members
         total = members.sum(axis=0)
         between += local / n + (1 - size / n) * members.T @ members + np.outer(total, total) / n
         within += local / size
         report(callback, c + 1, n_classes, metric=lambda: Metric.identity(d))
-    overall = X.sum(axis=0)
+    overall = centred.sum(axis=0)
     between += within - np.outer(overall, overall) / n
     return (between + between.T) / 2, (within + within.T) / 2
 
 
-def _affinity(members: FloatArray, k: int) -> FloatArray:
-    """exp(-‖x_i - x_j‖² / (σ_i σ_j)), with σ the distance to the k-th neighbour; 0 where a σ is 0."""
-    squared = pairwise_distances(members, metric="sqeuclidean")
-    sigma = np.sqrt(np.partition(squared, k, axis=0)[:, k])
+def _affinity(members: FloatArray, k: int, axis: int) -> FloatArray:
+    """exp(-‖x_i - x_j‖² / (σ_i σ_j)); 0 where a σ is 0.
+
+    With axis 1, σ_i is the distance to the k-th neighbour. With axis 0 it is what metric-learn takes for it: each
+    column is partitioned, and then the k-th column is read instead of the k-th row.
+    """
+    squared = euclidean_distances(members, squared=True)
+    sigma = np.sqrt(np.partition(squared, k, axis=axis)[:, k])
     scale = np.outer(sigma, sigma)
     usable = scale > 0
     np.divide(squared, scale, out=squared, where=usable)

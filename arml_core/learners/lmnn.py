@@ -132,16 +132,17 @@ class LMNNTerm:
         reg = self._regularization
         n_targets = int(self._n_targets[anchors[0]])  # the same for a whole class
         targets = self._targets[anchors, :n_targets]
+        if n_targets == 0:
+            return distances.new_zeros(()), torch.zeros_like(distances)
         to_target = distances.gather(1, targets)  # (height, n_targets)
+        margin = 1.0 + to_target
         distances[:, first:last] = torch.inf
-        value = reg * to_target.sum()
+        # few of the pairs are impostors: only these are looked at target by target
+        i, j = torch.nonzero(distances < margin.amax(dim=1, keepdim=True), as_tuple=True)
+        slack = margin[i] - distances[i, j][:, None]  # (n_impostors, n_targets)
+        active = (slack > 0).to(distances.dtype)
+        value = reg * to_target.sum() + (1.0 - reg) * torch.relu(slack).sum()
         w = torch.zeros_like(distances)
-        at_target = torch.full_like(to_target, reg)
-        for t in range(n_targets):
-            slack = (1.0 + to_target[:, t, None]) - distances
-            active = slack > 0
-            value += (1.0 - reg) * torch.relu(slack).sum()
-            w -= active
-            at_target[:, t] += (1.0 - reg) * active.sum(dim=1)
-        w *= 1.0 - reg
+        w[i, j] = (reg - 1.0) * active.sum(dim=1)
+        at_target = torch.full_like(to_target, reg).index_add_(0, i, active, alpha=1.0 - reg)
         return value, w.scatter_add_(1, targets, at_target)
