@@ -58,7 +58,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"n_neighbors must be between 1 and the {len(x)} training rows; got {self.n_neighbors}")
         self.metric_ = as_metric(self.metric, x.shape[1])
         self._reference = Reference(
-            X, codes.astype(np.intp), len(self.classes_), self.metric_, pick_device(self.device)
+            x, codes.astype(np.intp), len(self.classes_), self.metric_, pick_device(self.device)
         )
         self._triplets: dict[ThreatModel, Triplets] = {}
         return self
