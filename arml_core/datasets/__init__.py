@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from ..progress import Callback
 from .base import Dataset, DatasetInfo
 from .bundled import BUNDLED_NAMES, bundled_info, load_bundled
-from .paper import PAPER_NAMES, load_paper, paper_info
+from .fetch import DownloadError
+from .paper import PAPER_NAMES, fetch_paper, load_paper, paper_info
 from .scaling import Scaling, fit_scaling
+from .table import read_dataset, read_table
 from .toy import TOY_NAMES, load_toy, toy_info
 
-__all__ = ["Dataset", "DatasetInfo", "Scaling", "dataset_info", "fit_scaling", "list_datasets", "load_dataset"]
+__all__ = [
+    "Dataset",
+    "DatasetInfo",
+    "DownloadError",
+    "Scaling",
+    "dataset_info",
+    "fetch_dataset",
+    "fit_scaling",
+    "list_datasets",
+    "load_dataset",
+    "read_dataset",
+    "read_table",
+]
 
 _Loader = Callable[..., Dataset]
 _GROUPS: tuple[tuple[tuple[str, ...], _Loader, Callable[[str], DatasetInfo]], ...] = (
@@ -46,6 +62,17 @@ def load_dataset(name: str, **options: Any) -> Dataset:
         accepted = f"it takes {', '.join(known)}" if known else "it takes no options"
         raise ValueError(f"dataset {name} has no option {unknown[0]!r}; {accepted}")
     return load(name, **options)
+
+
+def fetch_dataset(name: str, callback: Callback | None = None) -> Path | None:
+    """See to it that a set is on this machine, downloading it if need be.
+
+    Returns the file it lies in, or None for a set that needs none.
+    """
+    info = dataset_info(name)
+    if info.available:
+        return info.location
+    return fetch_paper(name, callback)
 
 
 def _find(name: str) -> tuple[_Loader, Callable[[str], DatasetInfo]]:

@@ -1,0 +1,41 @@
+"""The door for a user's CSV: reading, what is wrong with it, columns to features and back, safe export.
+
+``table, problems = read_table(file)`` reads; ``data, problems = select(table, label=…)`` chooses and scales;
+``apply_layout(data.layout, other_table)`` reads a later file for the same model. Nothing is guessed silently,
+nothing is imputed, no row disappears without a count.
+"""
+
+from .bytes import MAX_BYTES
+from .cells import safe_cell
+from .dataset import read_dataset
+from .export import counterfactuals_in_units, write_csv
+from .labels import check_neighbors
+from .layout import FeatureColumn, Layout
+from .problems import Problem, Problems, Remedy
+from .read import MAX_COLUMNS, ReadResult, Table, read_table
+from .role_problems import ONE_HOT_MEANING
+from .select import SelectResult, TableData, apply_layout, label_candidates, select
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_COLUMNS",
+    "ONE_HOT_MEANING",
+    "FeatureColumn",
+    "Layout",
+    "Problem",
+    "Problems",
+    "ReadResult",
+    "Remedy",
+    "SelectResult",
+    "Table",
+    "TableData",
+    "apply_layout",
+    "check_neighbors",
+    "counterfactuals_in_units",
+    "label_candidates",
+    "read_dataset",
+    "read_table",
+    "safe_cell",
+    "select",
+    "write_csv",
+]

@@ -1,0 +1,94 @@
+"""A table column by column: numbers, what kind each cell is, and the different texts while they are few."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...rounding import FloatArray, IntArray
+from .cells import MISSING, NUMBER, TEXT, CellKinds, parse_cells, restored_cell
+
+MAX_TEXTS = 5_000
+"""A column with more different texts is neither a label nor a category; its texts are not kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table. `values` holds NaN where a cell is empty or text.
+
+    `texts` are the different cells as they are written and `codes` index them, one per row; both are None
+    when there are more than MAX_TEXTS. `first_text` is the first cell that is no number: row and text.
+    """
+
+    name: str
+    values: FloatArray
+    kinds: CellKinds
+    texts: tuple[str, ...] | None
+    codes: NDArray[np.int32] | None
+    first_text: tuple[int, str] | None
+
+    @property
+    def is_numeric(self) -> bool:
+        return not (self.kinds == TEXT).any()
+
+    @property
+    def is_empty(self) -> bool:
+        return bool((self.kinds == MISSING).all())
+
+    def rows_of(self, *kinds: int) -> IntArray:
+        """The rows whose cell is of one of these kinds."""
+        return np.flatnonzero(np.isin(self.kinds, kinds))
+
+    def is_row_numbers(self) -> bool:
+        """0, 1, 2, … or 1, 2, 3, …"""
+        if not (self.kinds == NUMBER).all() or self.values[0] not in (0.0, 1.0):
+            return False
+        return bool(np.array_equal(self.values, self.values[0] + np.arange(len(self.values))))
+
+
+class ColumnBuilder:
+    """Collects the cells of one column, chunk by chunk, in a few bytes a cell."""
+
+    def __init__(self, name: str, decimal: str) -> None:
+        self.name = name
+        self._decimal = decimal
+        self._values: list[FloatArray] = []
+        self._kinds: list[CellKinds] = []
+        self._known: dict[str, int] | None = {}
+        self._codes = array("i")
+        self._n_rows = 0
+        self._first_text: tuple[int, str] | None = None
+
+    def extend(self, cells: Sequence[str]) -> None:
+        values, kinds = parse_cells(cells, self._decimal)
+        if self._first_text is None and (kinds == TEXT).any():
+            at = int(np.argmax(kinds == TEXT))
+            self._first_text = (self._n_rows + at, cells[at])
+        self._values.append(values)
+        self._kinds.append(kinds)
+        self._n_rows += len(cells)
+        self._remember(cells)
+
+    def build(self) -> Column:
+        texts = codes = None
+        if self._known is not None:
+            texts = tuple(restored_cell(text) for text in self._known)
+            codes = np.frombuffer(self._codes, dtype=np.int32) if self._codes else np.empty(0, dtype=np.int32)
+        values = np.concatenate(self._values) if self._values else np.empty(0)
+        kinds = np.concatenate(self._kinds) if self._kinds else np.empty(0, dtype=np.int8)
+        return Column(self.name, values, kinds, texts, codes, self._first_text)
+
+    def _remember(self, cells: Sequence[str]) -> None:
+        known = self._known
+        if known is None:
+            return
+        for text in dict.fromkeys(cells):
+            known.setdefault(text, len(known))
+        if len(known) > MAX_TEXTS:
+            self._known, self._codes = None, array("i")
+        else:
+            self._codes.extend([known[text] for text in cells])

@@ -1,0 +1,63 @@
+"""Writing a table that people open in a spreadsheet, and counterfactuals that survive being written."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...rounding import FloatArray
+from .cells import safe_cell
+from .layout import Layout
+
+NUDGES = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+
+
+def write_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """CSV text: numbers with every digit, None as an empty cell, no cell that a spreadsheet would run."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([safe_cell(name) for name in header])
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    return safe_cell(str(value))
+
+
+def counterfactuals_in_units(
+    layout: Layout,
+    x: FloatArray,
+    adversarial: FloatArray,
+    flips: Callable[[FloatArray], NDArray[np.bool_]],
+) -> FloatArray:
+    """Adversarial rows in the file's units that still flip the answer after they are written and read again.
+
+    Going to the file's units and back rounds; a point that lies on the decision boundary may fall back. Such
+    a row is moved on along its own direction, by at most a millionth of the step. `flips` tells for scaled
+    rows (all of them, in order) whether the answer is changed. Rows without a counterfactual (NaN), and rows
+    that cannot be kept, come back as NaN.
+    """
+    raw = np.full(adversarial.shape, np.nan)
+    waiting = np.asarray(np.isfinite(adversarial).all(axis=1))
+    for nudge in NUDGES:
+        if not waiting.any():
+            break
+        tried = layout.to_units(adversarial + nudge * (adversarial - x))
+        again = layout.from_units(np.where(waiting[:, None], tried, layout.to_units(x)))
+        good = waiting & flips(again)
+        raw[good] = tried[good]
+        waiting &= ~good
+    return raw

@@ -1,0 +1,99 @@
+"""How the columns of a file become features, and how features become columns again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...rounding import FloatArray
+from ..scaling import Scaling
+
+MAX_CATEGORIES = 100
+
+
+@dataclass(frozen=True)
+class FeatureColumn:
+    """A column that is used: a number, or (with `categories`) one 0/1 feature per category."""
+
+    name: str
+    categories: tuple[str, ...] | None = None
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        if self.categories is None:
+            return (self.name,)
+        return tuple(f"{self.name}={category}" for category in self.categories)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The columns, classes and scaling that a model was made with; a later file is read the same way.
+
+    Number columns are scaled; the 0/1 features of categories are not, so that a change of category is always
+    a step of √2 in ℓ2.
+    """
+
+    columns: tuple[FeatureColumn, ...]
+    label: str | None
+    class_names: tuple[str, ...]
+    scaling: Scaling
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(name for column in self.columns for name in column.feature_names)
+
+    def to_units(self, scaled: ArrayLike) -> FloatArray:
+        """Rows in scaled units, in the file's own units."""
+        return self.scaling.inverse(scaled)
+
+    def from_units(self, raw: ArrayLike) -> FloatArray:
+        """Rows in the file's own units, scaled."""
+        return self.scaling.transform(raw)
+
+    def radius_in_units(self, radius: float) -> dict[str, float | None]:
+        """What a scaled radius means for each feature alone: ± this much in the file's units.
+
+        None for the 0/1 features of categories, where a part of a step has no unit.
+        """
+        steps = self.scaling.step_in_units(radius)
+        numeric = [column.categories is None for column in self.columns for _ in column.feature_names]
+        pairs = zip(self.feature_names, steps, numeric, strict=True)
+        return {name: float(step) if is_number else None for name, step, is_number in pairs}
+
+    def class_of(self, y: Sequence[int]) -> list[str]:
+        """The user's names of classes."""
+        return [self.class_names[int(index)] for index in y]
+
+    def to_json(self) -> str:
+        """Everything needed to read a later file the same way, as text; numbers keep every digit."""
+        return json.dumps(
+            {
+                "columns": [[column.name, column.categories] for column in self.columns],
+                "label": self.label,
+                "class_names": self.class_names,
+                "scaling": self.scaling.kind,
+                "offset": self.scaling.offset.tolist(),
+                "scale": self.scaling.scale.tolist(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Layout:
+        """The inverse of :meth:`to_json`; anything else is a ValueError."""
+        try:
+            stored: Mapping[str, Any] = json.loads(text)
+            columns = tuple(FeatureColumn(str(n), None if c is None else tuple(c)) for n, c in stored["columns"])
+            offset, scale = (np.array(stored[key], dtype=np.float64) for key in ("offset", "scale"))
+            layout = cls(
+                columns, stored["label"], tuple(stored["class_names"]), Scaling(stored["scaling"], offset, scale)
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"this is not a stored layout: {error}") from error
+        if len(layout.feature_names) != layout.scaling.n_features:
+            raise ValueError("this is not a stored layout: columns and scaling disagree")
+        return layout
