@@ -133,6 +133,10 @@ class ResolvedThreat:
         delta[..., self.movable] = scaled / self.costs
         return delta
 
+    def reduce_move(self, delta: FloatArray) -> FloatArray:
+        """The scaled movable part ``costs ∘ δ`` of a full δ: the inverse of :meth:`expand`."""
+        return delta[..., self.movable] * self.costs
+
     def size(self, delta: FloatArray) -> FloatArray:
         """``‖costs ∘ δ‖`` for each row; +inf where a frozen feature moved."""
         moved = np.linalg.norm(delta[..., self.movable] * self.costs, ord=self.norm, axis=-1)

@@ -1,0 +1,182 @@
+"""The smallest move that puts some points ahead of others: a projection onto order constraints.
+
+Moving x by δ changes ``d(x+δ, x_a) - d(x+δ, x_b)`` linearly: the key ``d(x, x_a) - 2 h_aᵀδ`` of a point, with
+``h = M x``, orders all points by their distance to x + δ. "a ahead of b" is therefore a half-space, and the smallest
+δ that puts every point of a set `front` ahead of every point of a set `back` is a quadratic program (ℓ2) or a linear
+one (ℓ1, ℓ∞). It is solved by constraint generation: only the pairs that get in the way are ever written down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ..certify.qp import least_distance
+from ..rounding import BoolArray, FloatArray, IntArray
+
+ROUNDS = 60
+NEW_PAIRS = 6
+
+Order = tuple[IntArray, IntArray]
+"""(front, back): every point of the first is to be ahead of every point of the second."""
+
+
+@dataclass
+class Neighbourhood:
+    """The training points around one test point, as far as an attack on it needs them.
+
+    Attributes
+    ----------
+    h : (n, D') their h vectors; `d` (n,) their squared distances to x; `label` (n,) their classes.
+    room : how far each scaled movable feature may fall and rise, or None.
+    norm : 1, 2 or inf.
+    """
+
+    h: FloatArray
+    d: FloatArray
+    label: IntArray
+    index: IntArray  # of the training points
+    room: tuple[FloatArray, FloatArray] | None
+    norm: float
+
+    def keys(self, delta: FloatArray) -> FloatArray:
+        """Numbers that order the points by their distance to x + δ."""
+        keys: FloatArray = self.d - 2 * (self.h @ delta)
+        return keys
+
+    def size(self, delta: FloatArray) -> float:
+        return float(np.linalg.norm(delta, ord=self.norm))
+
+    def project(self, orders: list[Order], margin: float, limit: float = np.inf) -> FloatArray | None:
+        """The smallest δ that fulfils all `orders` with `margin` to spare; None if there is none below `limit`.
+
+        `margin` is the least difference of squared distances between a front and a back point.
+        """
+        solver = _solver(self)
+        delta = np.zeros(self.h.shape[1])
+        pairs: list[tuple[int, int]] = []
+        for _ in range(ROUNDS):
+            fresh = self._violated(orders, delta, margin, pairs)
+            if not fresh and not solver.leaves_box(delta):
+                return delta
+            pairs += fresh
+            front, back = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+            normals = self.h[front] - self.h[back]
+            offsets = (self.d[front] - self.d[back] + margin) / 2
+            found = solver.solve(normals, offsets)
+            if found is None or self.size(found[0]) > limit:
+                return None
+            delta, binding = found
+            pairs = [pair for pair, needed in zip(pairs, binding, strict=True) if needed]
+        return None
+
+    def _violated(
+        self, orders: list[Order], delta: FloatArray, margin: float, known: list[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        keys = self.keys(delta)
+        fresh: list[tuple[int, int]] = []
+        for front, back in orders:
+            if not len(front) or not len(back):
+                continue
+            worst = front[np.argsort(-keys[front])[:NEW_PAIRS]]
+            nearest = back[np.argsort(keys[back])[:NEW_PAIRS]] if len(back) <= 64 else _smallest(keys, back)
+            candidates = [(worst[0], b) for b in nearest] + [(a, nearest[0]) for a in worst[1:]]
+            fresh += [(int(a), int(b)) for a, b in candidates if keys[a] - keys[b] > -0.5 * margin]
+        return [pair for pair in dict.fromkeys(fresh) if pair not in known]
+
+
+def _smallest(keys: FloatArray, places: IntArray) -> IntArray:
+    some = places[np.argpartition(keys[places], NEW_PAIRS)[:NEW_PAIRS]]
+    return some[np.argsort(keys[some])]
+
+
+class _Quadratic:
+    """ℓ2: least distance; sides of the box join as constraints where the solution leaves it."""
+
+    def __init__(self, room: tuple[FloatArray, FloatArray] | None, width: int) -> None:
+        self.room, self.width = room, width
+        self.sides: list[tuple[int, float]] = []
+
+    def leaves_box(self, delta: FloatArray) -> bool:
+        if self.room is None:
+            return False
+        down, up = self.room
+        beyond = np.maximum(delta - up, -down - delta)
+        worst = np.flatnonzero(beyond > 1e-12 * (1 + np.abs(delta)))
+        worst = worst[np.argsort(-beyond[worst])[: 4 * NEW_PAIRS]]
+        fresh = [(int(k), 1.0 if delta[k] > 0 else -1.0) for k in worst]
+        fresh = [side for side in fresh if side not in self.sides]
+        self.sides += fresh
+        return bool(fresh)
+
+    def solve(self, normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray, BoolArray] | None:
+        n_pairs = len(offsets)
+        if self.sides and self.room is not None:
+            down, up = self.room
+            rows = np.zeros((len(self.sides), self.width))
+            for row, (k, sign) in zip(rows, self.sides, strict=True):
+                row[k] = -sign
+            limits = [-(up[k] if sign > 0 else down[k]) for k, sign in self.sides]
+            normals, offsets = np.vstack([normals, rows]), np.concatenate([offsets, limits])
+        lengths = np.linalg.norm(normals, axis=1)
+        if ((lengths == 0) & (offsets > 0)).any():
+            return None
+        if float(offsets.max(initial=-np.inf)) <= 0:
+            return np.zeros(self.width), np.ones(n_pairs, dtype=bool)
+        lengths[lengths == 0] = 1.0
+        delta, multipliers, feasible = least_distance(normals / lengths[:, None], offsets / lengths)
+        if not feasible:
+            return None
+        return delta, multipliers[:n_pairs] > 0
+
+
+class _Linear:
+    """ℓ1 and ℓ∞: a linear program, solved by HiGHS."""
+
+    def __init__(self, room: tuple[FloatArray, FloatArray] | None, width: int, norm: float) -> None:
+        self.width, self.norm = width, norm
+        self.down, self.up = room if room is not None else (np.full(width, np.inf), np.full(width, np.inf))
+
+    def leaves_box(self, delta: FloatArray) -> bool:
+        return False  # the bounds are part of the program
+
+    def solve(self, normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray, BoolArray] | None:
+        lengths = np.abs(normals).max(axis=1, initial=0.0)
+        lengths[lengths == 0] = 1.0
+        normals, offsets = normals / lengths[:, None], offsets / lengths
+        if self.norm == 1:  # δ = up - down, minimise their sum
+            answer = linprog(
+                np.ones(2 * self.width),
+                A_ub=np.hstack([-normals, normals]),
+                b_ub=-offsets,
+                bounds=np.column_stack([np.zeros(2 * self.width), np.concatenate([self.up, self.down])]),
+                method="highs",
+            )
+            delta = None if answer.x is None else answer.x[: self.width] - answer.x[self.width :]
+        else:  # -t ≤ δ ≤ t, minimise t; δ = s - t with 0 ≤ s ≤ 2t
+            delta = self._smallest_cube(normals, offsets)
+        if delta is None:
+            return None
+        return delta, np.ones(len(offsets), dtype=bool)
+
+    def _smallest_cube(self, normals: FloatArray, offsets: FloatArray) -> FloatArray | None:
+        n, width = normals.shape
+        ones = np.ones((width, 1))
+        eye = np.eye(width)
+        answer = linprog(
+            np.concatenate([np.zeros(width), [1.0]]),
+            A_ub=np.vstack(
+                [np.hstack([-normals, np.zeros((n, 1))]), np.hstack([eye, -ones]), np.hstack([-eye, -ones])]
+            ),
+            b_ub=np.concatenate([-offsets, np.zeros(2 * width)]),
+            bounds=np.column_stack([np.append(-self.down, 0.0), np.append(self.up, np.inf)]),
+            method="highs",
+        )
+        return None if answer.x is None else np.asarray(answer.x[:-1])
+
+
+def _solver(place: Neighbourhood) -> _Quadratic | _Linear:
+    width = place.h.shape[1]
+    return _Quadratic(place.room, width) if place.norm == 2 else _Linear(place.room, width, place.norm)

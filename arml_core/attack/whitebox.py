@@ -1,0 +1,307 @@
+"""The white-box attack: find a small perturbation by choosing who is to be near, and projecting onto that choice.
+
+A prediction changes when t points J of a rival class c are ahead of everybody but a few: the m positives I and the
+o others O that are allowed inside, with ``t + m + o = K`` and t enough to beat m. For a fixed choice the smallest
+such move is a projection (:mod:`.projection`). From several first choices the attack moves to the solution, chooses
+again from what is nearest there, and repeats until the move gets no smaller; then it trades single points in and
+out. Every point it returns has been given to ``predict``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certify.triplet import Triplets
+from ..progress import Callback, report
+from ..rounding import FloatArray, IntArray, gamma
+from .projection import Neighbourhood, Order
+
+POOL = 192  # training points of each kind (positives, rivals) the search looks at
+ANCHORS = 5
+CHOICES = 8
+TRADES = 6
+MARGIN = 1e-9
+RETRIES = 4
+
+Predict = Callable[[NDArray[np.floating], IntArray], IntArray]
+"""``predict(points, members)``: class codes of perturbed versions of those members."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Who is to be inside: J of class c, positives I, others O (places within a neighbourhood)."""
+
+    c: int
+    j: IntArray
+    i: IntArray
+    o: IntArray
+
+
+def whitebox(
+    triplets: Triplets,
+    x: NDArray[np.floating],
+    labels: IntArray,
+    n_neighbors: int,
+    predict: Predict,
+    exclude: IntArray | None = None,
+    starts: FloatArray | None = None,
+    callback: Callback | None = None,
+) -> tuple[FloatArray, NDArray[np.floating]]:
+    """Sizes of perturbations that change the prediction, and the perturbed points.
+
+    Parameters
+    ----------
+    labels : class codes, the classifier's own predictions for `x`.
+    starts : perturbed points found by another attack (NaN rows for none), from which to go on.
+
+    Returns
+    -------
+    upper : (n,), +inf where nothing was found.
+    adversarial : (n, D) in x's dtype, NaN rows where nothing was found.
+    """
+    upper = np.full(len(x), np.inf)
+    adversarial = np.full(x.shape, np.nan, dtype=x.dtype)
+    for b in range(len(x)):
+        attack = _PointAttack(triplets, x[b], int(labels[b]), n_neighbors, None if exclude is None else exclude[b])
+        start = None if starts is None or np.isnan(starts[b]).any() else starts[b].astype(np.float64)
+        found = attack.run(lambda points, b=b: predict(points, np.full(len(points), b)), start)  # type: ignore[misc]
+        if found is not None:
+            upper[b], adversarial[b] = found
+        report(callback, b + 1, len(x))
+    return upper, adversarial
+
+
+class _PointAttack:
+    """The attack on one point."""
+
+    def __init__(
+        self,
+        triplets: Triplets,
+        x: NDArray[np.floating],
+        label: int,
+        n_neighbors: int,
+        exclude: IntArray | None,
+    ) -> None:
+        self.triplets, self.x, self.label, self.n_neighbors = triplets, x, label, n_neighbors
+        self.exact_x = x.astype(np.float64)
+        reference = triplets.reference
+        u, slack = reference.embed(self.exact_x[None])
+        difference = reference.u - u[0]
+        self.d: FloatArray = np.einsum("nr,nr->n", difference, difference)
+        if exclude is not None:
+            self.d[reference.rank[exclude[exclude >= 0]]] = np.inf
+        self.class_of = reference.label[reference.order]
+        self.margin = max(MARGIN * float(np.median(self.d[np.isfinite(self.d)])), 16 * float(slack[0]) ** 2)
+        if x.dtype == np.float32:
+            spread = np.linalg.norm(triplets.h, axis=1).max() * np.linalg.norm(self.exact_x)
+            self.margin = max(self.margin, 4 * gamma(1, np.float32) * float(spread))
+        self.pool = self._first_pool()
+
+    def _first_pool(self) -> IntArray:
+        """Places of the nearest positives, the nearest rivals, and some of every class."""
+        per_class = max(4 * self.n_neighbors, POOL // 4)
+        pool = []
+        starts = self.triplets.reference.starts
+        for c in range(self.triplets.reference.n_classes):
+            places = np.arange(starts[c], starts[c + 1])
+            pool.append(_nearest(self.d, places, POOL if c == self.label else per_class))
+        rivals = np.flatnonzero(self.class_of != self.label)
+        pool.append(_nearest(self.d, rivals, POOL))
+        together = np.unique(np.concatenate(pool))
+        return together[np.isfinite(self.d[together])]
+
+    def run(
+        self, predict: Callable[[NDArray[np.floating]], IntArray], start: FloatArray | None
+    ) -> tuple[float, NDArray[np.floating]] | None:
+        """The best point found that `predict` gets wrong, with its size; widens the pool where it was too small."""
+        threat = self.triplets.threat
+        best: tuple[float, NDArray[np.floating]] | None = None
+        for _ in range(RETRIES):
+            place = self._neighbourhood()
+            deltas = self._search(place, start)
+            if not deltas:
+                return best
+            points = (self.exact_x + threat.expand(np.stack(deltas))).astype(self.x.dtype)
+            flipped = predict(points) != self.label
+            sizes = threat.size(points.astype(np.float64) - self.exact_x) * (1 + gamma(len(self.x) + 8))
+            for size, point in zip(sizes[flipped], points[flipped], strict=True):
+                if best is None or size < best[0]:
+                    best = (float(size), point)
+            if flipped[0]:  # deltas are sorted: the smallest one worked
+                return best
+            if not self._widen(deltas[0]):
+                self.margin *= 30
+        return best
+
+    def _neighbourhood(self) -> Neighbourhood:
+        triplets = self.triplets
+        room = triplets.threat.room(self.exact_x)
+        return Neighbourhood(
+            triplets.h[self.pool],
+            self.d[self.pool],
+            self.class_of[self.pool],
+            triplets.reference.order[self.pool],
+            room,
+            triplets.threat.norm,
+        )
+
+    def _widen(self, delta: FloatArray) -> bool:
+        """Add the points that are nearest at x + δ but were not in the pool."""
+        keys = self.d - 2 * (self.triplets.h @ delta)
+        nearest = _nearest(keys, np.arange(len(keys)), 4 * self.n_neighbors + 16)
+        wider = np.union1d(self.pool, nearest[np.isfinite(self.d[nearest])])
+        grown = len(wider) > len(self.pool)
+        self.pool = wider
+        return grown
+
+    def _search(self, place: Neighbourhood, start: FloatArray | None) -> list[FloatArray]:
+        """Distinct local optima, smallest first."""
+        found: list[tuple[float, FloatArray]] = []
+        best = np.inf
+        for choice in self._first_choices(place, start):
+            delta = self._descend(place, choice, 1.25 * best)
+            if delta is not None:
+                size = place.size(delta)
+                found.append((size, delta))
+                best = min(best, size)
+        found.sort(key=lambda pair: pair[0])
+        if found:
+            better = self._trade(place, found[0][1])
+            if place.size(better) < found[0][0]:
+                found.insert(0, (place.size(better), better))
+        return [delta for _, delta in found[:3]]
+
+    def _first_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice]:
+        if start is not None:
+            moved = self.triplets.threat.reduce_move(start - self.exact_x)
+            choice = self._choose(place, moved)
+            if choice is not None:
+                yield choice
+        still = np.zeros(place.h.shape[1])
+        rivals = [c for c in np.unique(place.label) if c != self.label]
+        reach = {c: np.sort(place.d[place.label == c])[: self.n_neighbors // 2 + 1].mean() for c in rivals}
+        for c in sorted(rivals, key=lambda c: reach[c])[:2]:
+            choice = self._around(place, int(c), place.keys(still), still)
+            if choice is not None:
+                yield choice
+        for anchor in self._anchors(place):
+            to_anchor = np.sum((place.h - place.h[anchor]) ** 2, axis=1)
+            choice = self._around(place, int(place.label[anchor]), to_anchor, still)
+            if choice is not None:
+                yield choice
+
+    def _anchors(self, place: Neighbourhood) -> IntArray:
+        """The rivals that are cheapest to bring ahead of the nearest positives."""
+        positives = np.flatnonzero(place.label == self.label)
+        rivals = np.flatnonzero(place.label != self.label)
+        k = self.n_neighbors // 2 + 1
+        near = positives[np.argsort(place.d[positives])[: 4 * k]]
+        below = np.sqrt(np.maximum(_squared_distances(place.h[rivals], place.h[near]), 1e-300))
+        ahead = (place.d[rivals][:, None] - place.d[near]) / below
+        cost = -np.sort(-ahead, axis=1)[:, min(k, len(near)) - 1]
+        count = ANCHORS if self.n_neighbors > 1 else 4 * ANCHORS
+        return rivals[np.argsort(cost)[:count]]
+
+    def _split(self, c: int, others: int) -> tuple[int, int] | None:
+        """(t, m) with t + m + others = K and t just enough to beat m positives; None if there is no such split."""
+        slots = self.n_neighbors - others
+        t = slots // 2 + 1 if c > self.label or slots % 2 else slots // 2
+        return (t, slots - t) if t >= 1 else None
+
+    def _around(self, place: Neighbourhood, c: int, nearness: FloatArray, delta: FloatArray) -> Choice | None:
+        """J: the points of class c that are nearest by `nearness`; I: the nearest positives at x + δ."""
+        split = self._split(c, 0)
+        members = np.flatnonzero(place.label == c)
+        if split is None or len(members) < split[0]:
+            return None
+        j = members[np.argsort(nearness[members])[: split[0]]]
+        positives = np.flatnonzero(place.label == self.label)
+        i = positives[np.argsort(place.keys(delta)[positives])[: split[1]]]
+        return Choice(c, j, i, np.empty(0, dtype=np.intp))
+
+    def _choose(self, place: Neighbourhood, delta: FloatArray) -> Choice | None:
+        """The cheapest choice that x + δ already fulfils: the winner there, and whom it may leave inside."""
+        keys = place.keys(delta)
+        inside = np.argsort(keys, kind="stable")[: self.n_neighbors]
+        votes = np.bincount(place.label[inside], minlength=self.triplets.reference.n_classes)
+        winner = int(votes.argmax())
+        if winner == self.label:
+            return None
+        others = inside[(place.label[inside] != winner) & (place.label[inside] != self.label)]
+        split = self._split(winner, len(others))
+        members, positives = (np.flatnonzero(place.label == c) for c in (winner, self.label))
+        if split is None or len(members) < split[0]:
+            return None
+        j = members[np.argsort(keys[members])[: split[0]]]
+        i = positives[np.argsort(keys[positives])[: split[1]]]
+        return Choice(winner, j, i, others)
+
+    def _orders(self, place: Neighbourhood, choice: Choice) -> list[Order]:
+        """What a choice asks for: J ahead of all who are not inside, and O ahead of the positives if they count."""
+        outside = np.ones(len(place.d), dtype=bool)
+        outside[np.concatenate([choice.i, choice.o])] = False
+        outside &= place.label != choice.c
+        orders: list[Order] = [(choice.j, np.flatnonzero(outside))]
+        swing = len(choice.i) + len(choice.o) - len(choice.j)
+        if len(choice.o) and (swing > 0 or (swing == 0 and choice.c > self.label)):
+            orders.append((choice.o, np.flatnonzero(outside & (place.label == self.label))))
+        return orders
+
+    def _descend(self, place: Neighbourhood, choice: Choice, limit: float) -> FloatArray | None:
+        """Project, choose again at the solution, and repeat while the move gets smaller."""
+        best: FloatArray | None = None
+        for _ in range(CHOICES):
+            size = limit if best is None else place.size(best)
+            delta = place.project(self._orders(place, choice), self.margin, limit=size)
+            if delta is None or (best is not None and place.size(delta) > size * (1 - 1e-7)):
+                break
+            best = delta
+            again = self._choose(place, delta)
+            if again is None:
+                break
+            choice = again
+        return best
+
+    def _trade(self, place: Neighbourhood, delta: FloatArray) -> FloatArray:
+        """Try to swap one point that holds the move back against the next one in line, as long as that helps."""
+        improved = True
+        while improved:
+            improved = False
+            for choice in self._trades(place, delta):
+                candidate = self._descend(place, choice, place.size(delta) * (1 - 1e-6))
+                if candidate is not None and place.size(candidate) < place.size(delta):
+                    delta, improved = candidate, True
+                    break
+        return delta
+
+    def _trades(self, place: Neighbourhood, delta: FloatArray) -> Iterator[Choice]:
+        base = self._choose(place, delta)
+        if base is None:
+            return
+        keys = place.keys(delta)
+        positives = np.setdiff1d(np.flatnonzero(place.label == self.label), base.i)
+        blocking = positives[np.argsort(keys[positives])[:TRADES]]
+        for b in blocking:  # let a positive that blocks inside, in exchange for one that is inside
+            for out in base.i[np.argsort(-keys[base.i])[:2]]:
+                yield Choice(base.c, base.j, np.append(base.i[base.i != out], b), base.o)
+        members = np.setdiff1d(np.flatnonzero(place.label == base.c), base.j)
+        waiting = members[np.argsort(keys[members])[:TRADES]]
+        last = base.j[np.argsort(-keys[base.j])[:2]]
+        for a in waiting:  # take the next of the class in place of the one that is furthest
+            for out in last:
+                yield Choice(base.c, np.append(base.j[base.j != out], a), base.i, base.o)
+
+
+def _nearest(values: FloatArray, places: IntArray, count: int) -> IntArray:
+    if len(places) <= count:
+        return places
+    return places[np.argpartition(values[places], count - 1)[:count]]
+
+
+def _squared_distances(a: FloatArray, b: FloatArray) -> FloatArray:
+    squares: FloatArray = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
+    return squares
