@@ -178,11 +178,11 @@ class _Run:
 
     def _stop_if_broken(self, losses: Tensor) -> None:
         """End the training with the reason when the loss or G is no longer a number, or has exploded."""
-        if bool(torch.isfinite(self.g).all()) and (
-            len(losses) == 0 or bool((losses.abs() <= EXPLODED * losses[0].abs().clamp(min=1.0)).all())
-        ):
+        scale = torch.nan_to_num(losses[:1].abs(), nan=1.0, posinf=1.0).clamp(min=1.0)
+        broken = ~(losses.abs() <= EXPLODED * scale)  # true for NaN as well
+        if bool(torch.isfinite(self.g).all()) and not bool(broken.any()):
             return
-        bad = torch.nonzero(~(losses.abs() <= EXPLODED * losses[:1].abs().clamp(min=1.0))).flatten().tolist()
+        bad = torch.nonzero(broken).flatten().tolist()
         where = f"the loss became {float(losses[bad[0]]):g} in epoch {bad[0] + 1}" if bad else "G is no longer finite"
         raise FloatingPointError(
             f"ARML stopped: {where}. Scale the features to a common range, or lower the learning rate "
