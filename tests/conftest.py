@@ -1,0 +1,18 @@
+"""Shared by all tests: reproducible property tests, and where the paper's datasets are."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=150, database=None)
+settings.load_profile("quick")
+
+
+@pytest.fixture(scope="session")
+def paper_data() -> str:
+    """The folder of the paper's datasets; tests that need it are skipped without it."""
+    folder = os.environ.get("ARML_DATA")
+    if not folder:
+        pytest.skip("ARML_DATA is not set: the paper's datasets are not here")
+    return folder
