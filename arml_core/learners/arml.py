@@ -100,8 +100,6 @@ class ARML(MahalanobisLearner):
         held_fraction = check_real("validation_fraction", self.validation_fraction, 0.0, 0.5)
         held = split_off(codes, held_fraction, seed) if held_fraction else np.zeros(len(codes), dtype=bool)
         points = SortedByClass(X[~held], codes[~held], device, dtype)
-        if max(map(points.class_size, range(len(points.edges) - 1))) < 2:
-            raise ValueError("ARML needs a class with at least two points; every class has one")
         run = _Run(
             g=torch.tensor(start, dtype=dtype, device=device, requires_grad=True),
             points=points,

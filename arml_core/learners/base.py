@@ -34,7 +34,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_iter_ : the number of iterations run.
     """
 
-    _smallest_n_classes = 2  # fewer leave nothing to tell apart
+    _compares_classes = True
 
     def fit(self, X: ArrayLike, y: ArrayLike, callback: Callback | None = None) -> Self:
         """Learn the metric.
@@ -46,11 +46,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         data, labels = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_min_samples=2)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
-        if len(classes) < self._smallest_n_classes:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes; every row of y is of the one class {classes[0]!r}"
-            )
-        if self._smallest_n_classes > 1:
+        if self._compares_classes:
+            self._check_comparable(classes, codes)
             warn_if_doubtful(data, codes)
         components, history = self._learn(data, codes, callback)
         self.components_ = np.asarray(components, dtype=np.float64)
@@ -58,6 +55,14 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.history_ = history
         self.n_iter_ = len(next(iter(history.values()))) if history else 0
         return self
+
+    def _check_comparable(self, classes: NDArray[Any], codes: Codes) -> None:
+        """There must be two classes to tell apart, and two points that should stay together."""
+        name = type(self).__name__
+        if len(classes) < 2:
+            raise ValueError(f"{name} needs at least two classes; every row of y is of the one class {classes[0]!r}")
+        if len(classes) == len(codes):
+            raise ValueError(f"{name} needs a class with at least two points; every class has one")
 
     @abstractmethod
     def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:

@@ -12,7 +12,7 @@ from .base import Codes, Features, MahalanobisLearner
 class Euclidean(MahalanobisLearner):
     """M = I, the paper's baseline."""
 
-    _smallest_n_classes = 1
+    _compares_classes = False
 
     def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
         return np.eye(X.shape[1]), {}

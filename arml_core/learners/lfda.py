@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.metrics import euclidean_distances
 
@@ -58,23 +57,29 @@ class LFDA(MahalanobisLearner):
         self.backend = backend
 
     def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
-        d = X.shape[1]
-        rank = check_rank(self.n_components, d)
+        rank = check_rank(self.n_components, X.shape[1])
         embedding = check_choice("embedding_type", self.embedding_type, EMBEDDINGS)
-        k = min(7, d - 1) if self.k is None else min(check_int("k", self.k, 1), max(1, d - 1))
         axis = LOCAL_SCALES.index(check_choice("local_scale", self.local_scale, LOCAL_SCALES))
+        if self.k is not None:
+            check_int("k", self.k, 1)
         if check_choice("backend", self.backend, BACKENDS) == "metric-learn":
             return fit_metric_learn(
                 "LFDA", X, codes, n_components=self.n_components, k=self.k, embedding_type=embedding
             )
-        between, within = _local_scatter(np.asarray(X, dtype=np.float64), codes, k, axis, callback)
-        values, vectors = _solve(between, within, constant=np.ptp(X, axis=0) == 0)
+        moving = np.flatnonzero(np.ptp(X, axis=0) > 0)
+        if moving.size == 0:
+            raise ValueError("LFDA needs a feature that varies; all of them are constant")
+        k = min(7 if self.k is None else self.k, max(1, len(moving) - 1))
+        scatter = _local_scatter(np.asarray(X[:, moving], dtype=np.float64), codes, k, axis, callback)
+        values, vectors = _solve(*scatter)
         values, vectors = values[:rank], vectors[:, :rank]
         if embedding == "weighted":
             vectors = vectors * np.sqrt(np.maximum(values, 0.0))
         elif embedding == "orthonormalized":
             vectors = np.linalg.qr(vectors)[0]
-        return np.ascontiguousarray(vectors.T), {}
+        components = np.zeros((vectors.shape[1], X.shape[1]))
+        components[:, moving] = vectors.T
+        return components, {}
 
 
 def _local_scatter(
@@ -116,16 +121,12 @@ def _affinity(members: FloatArray, k: int, axis: int) -> FloatArray:
     return weights
 
 
-def _solve(between: FloatArray, within: FloatArray, constant: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+def _solve(between: FloatArray, within: FloatArray) -> tuple[FloatArray, FloatArray]:
     """λ (descending) and v of S_b v = λ S_w v in the range of S_w, with v scaled to vᵀ S_w v = 1."""
-    moving = np.flatnonzero(~constant)
-    if moving.size == 0:
-        raise ValueError("LFDA needs a feature that varies; all of them are constant")
-    inner = np.ix_(moving, moving)
-    spectrum, axes = np.linalg.eigh(within[inner])
-    usable = spectrum > len(moving) * np.finfo(np.float64).eps * max(float(spectrum[-1]), 0.0)
+    spectrum, axes = np.linalg.eigh(within)
+    usable = spectrum > len(within) * np.finfo(np.float64).eps * max(float(spectrum[-1]), 0.0)
     if not usable.any():
-        raise ValueError("LFDA needs two different points in a class; every class has one point only")
+        raise ValueError("LFDA needs two different points in a class; the points of each class are all the same")
     if not usable.all():
         warnings.warn(
             f"the classes do not vary in {int((~usable).sum())} of {len(usable)} directions; LFDA leaves them out",
@@ -133,7 +134,5 @@ def _solve(between: FloatArray, within: FloatArray, constant: NDArray[np.bool_])
             stacklevel=5,
         )
     whiten = axes[:, usable] / np.sqrt(spectrum[usable])
-    values, inside = eigh(whiten.T @ between[inner] @ whiten)
-    vectors = np.zeros((len(within), int(usable.sum())))
-    vectors[moving] = whiten @ inside
-    return values[::-1], vectors[:, ::-1]
+    values, inside = eigh(whiten.T @ between @ whiten)
+    return values[::-1], (whiten @ inside)[:, ::-1]

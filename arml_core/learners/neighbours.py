@@ -43,9 +43,6 @@ class SortedByClass:
     def __len__(self) -> int:
         return len(self.x)
 
-    def class_size(self, c: int) -> int:
-        return int(self.edges[c + 1] - self.edges[c])
-
 
 @dataclass(frozen=True)
 class NeighbourLists:
