@@ -1,0 +1,272 @@
+"""Plotly figures of a :class:`~arml_core.figures.plane.Plane`, with or without a certificate on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ..metric import Metric
+from ..rounding import FloatArray
+from .palette import SHAPES, Style, with_opacity
+from .plane import CLICKS, Plane, Probe
+from .shapes import ball_outline, metric_ellipse, metric_glyph
+
+BOUNDARY, CERTIFIED, UPPER, ARROW = "decision boundary", "certified radius", "attack radius", "adversarial point"
+NEIGHBOURS, EQUAL, GLYPH, SELECTED, CLICK = "deciding neighbours", "equally far", "unit ellipse", "your point", "click"
+Trace = dict[str, Any]
+
+
+def plane_figure(
+    plane: Plane,
+    style: Style,
+    probe: Probe | None = None,
+    *,
+    height: int = 440,
+    ellipse: bool = True,
+    neighbours: bool = True,
+    clickable: bool = False,
+    legend: bool = False,
+) -> go.Figure:
+    """Regions, boundary and training points; with a probe also its certified ball, attack and neighbours."""
+    traces = [*_regions(plane, style), *_boundary(plane, style)]
+    if clickable:
+        traces.append(_click_targets(plane))
+    if ellipse:
+        traces.append(_glyph(plane, style))
+    if probe is not None:
+        if ellipse:
+            traces.append(_equally_far(plane.metric, probe, style))
+        traces += _balls(probe, style)
+        if neighbours:
+            traces.append(_neighbour_lines(plane, probe, style))
+    traces += _training_points(plane, style, probe)
+    if probe is not None:
+        traces += _probe_marks(probe, style)
+    for trace in traces:
+        trace["showlegend"] = legend and trace.get("showlegend", True) and trace["name"] not in (CLICK, GLYPH)
+    return go.Figure({"data": traces, "layout": _layout(plane, probe, style, height, legend)}, skip_invalid=True)
+
+
+def _regions(plane: Plane, style: Style) -> list[Trace]:
+    """One filled contour per class. Plotly shades what the constraint excludes: "<" fills where the margin is positive."""
+    return [
+        {
+            "type": "contour",
+            "name": f"answer: {name}",
+            "x": plane.x1,
+            "y": plane.x2,
+            "z": plane.margin[code].astype(np.float32),
+            "contours": {"type": "constraint", "operation": "<", "value": 0.0},
+            "fillcolor": style.region(code),
+            "line": {"width": 0, "smoothing": 0},
+            "hoverinfo": "skip",
+            "showscale": False,
+            "showlegend": False,
+        }
+        for code, name in enumerate(plane.class_names)
+        if (plane.margin[code] > 0).any()
+    ]
+
+
+def _boundary(plane: Plane, style: Style) -> list[Trace]:
+    """The contour at 0 of each class's margin; with two classes one of them is enough."""
+    shown = range(1) if len(plane.class_names) == 2 else range(len(plane.class_names))
+    return [
+        {
+            "type": "contour",
+            "name": BOUNDARY,
+            "x": plane.x1,
+            "y": plane.x2,
+            "z": plane.margin[code].astype(np.float32),
+            "contours": {"coloring": "none", "start": 0.0, "end": 0.0, "size": 1.0},
+            "line": {"color": style.ink, "width": 2, "smoothing": 0},
+            "hoverinfo": "skip",
+            "showscale": False,
+            "showlegend": code == 0,
+        }
+        for code in shown
+        if (plane.margin[code] > 0).any() and (plane.margin[code] < 0).any()
+    ]
+
+
+def _click_targets(plane: Plane) -> Trace:
+    """Empty texts on a fine grid: invisible, without a screen element each, and every place answers a click."""
+    x1, x2 = plane.window.axes(CLICKS)
+    across, along = (a.ravel().astype(np.float32) for a in np.meshgrid(x1, x2))
+    return {
+        "type": "scatter",
+        "name": CLICK,
+        "mode": "text",
+        "x": across,
+        "y": along,
+        "text": "",
+        "hoverinfo": "none",
+        "showlegend": False,
+    }
+
+
+def _outline(points: FloatArray, name: str, **look: Any) -> Trace:
+    return {
+        "type": "scatter",
+        "name": name,
+        "mode": "lines",
+        "x": points[:, 0],
+        "y": points[:, 1],
+        "hoverinfo": "skip",
+        **look,
+    }
+
+
+def _balls(probe: Probe, style: Style) -> list[Trace]:
+    """The ball nothing can leave to flip the answer (solid), and the larger one an attack reached (dashed)."""
+    balls = []
+    if probe.lower > 0 and np.isfinite(probe.lower):
+        fill = with_opacity(style.certified, 0.45)
+        outline = ball_outline(probe.point, probe.lower, probe.norm)
+        balls.append(
+            _outline(outline, CERTIFIED, line={"color": style.ink, "width": 2.5}, fill="toself", fillcolor=fill)
+        )
+    if not probe.exact and probe.adversarial is not None:
+        outline = ball_outline(probe.point, probe.upper, probe.norm)
+        balls.append(_outline(outline, UPPER, line={"color": style.ink, "width": 1.5, "dash": "dash"}))
+    return balls
+
+
+def _equally_far(metric: Metric, probe: Probe, style: Style) -> Trace:
+    outline = metric_ellipse(metric, probe.point, probe.reach)
+    return _outline(outline, EQUAL, line={"color": style.muted, "width": 1.5, "dash": "dot"})
+
+
+def _glyph(plane: Plane, style: Style) -> Trace:
+    (left, _), (bottom, _) = plane.window.ranges()
+    size = 0.13 * plane.window.half
+    centre = np.array([left + 1.35 * size, bottom + 1.35 * size])
+    outline = metric_glyph(plane.metric, centre, size)
+    return _outline(
+        outline,
+        GLYPH,
+        line={"color": style.ink, "width": 1.5, "dash": "dot"},
+        fill="toself",
+        fillcolor=with_opacity(style.paper, 0.7),
+    )
+
+
+def _neighbour_lines(plane: Plane, probe: Probe, style: Style) -> Trace:
+    """A thin line from the point to each neighbour that votes."""
+    ends = plane.points[list(probe.neighbours)]
+    gap = np.full(len(ends), np.nan)
+    across = np.column_stack([np.full(len(ends), probe.point[0]), ends[:, 0], gap]).ravel()
+    along = np.column_stack([np.full(len(ends), probe.point[1]), ends[:, 1], gap]).ravel()
+    return _outline(np.column_stack([across, along]), NEIGHBOURS, line={"color": style.muted, "width": 1.5})
+
+
+def _training_points(plane: Plane, style: Style, probe: Probe | None) -> list[Trace]:
+    """One trace per class, so that each has its colour and its shape; `customdata` is the training row."""
+    voting = set(probe.neighbours) if probe is not None else set()
+    size = 13 if len(plane.points) <= 30 else 10 if len(plane.points) <= 90 else 8
+    traces: list[Trace] = []
+    for code, name in enumerate(plane.class_names):
+        rows = np.flatnonzero(plane.codes == code)
+        opacity = [0.25 if row == plane.left_out else 1.0 for row in rows]
+        marker = {
+            "symbol": SHAPES[code],
+            "color": style.classes[code],
+            "size": [size + 4 if row in voting else size for row in rows],
+            "opacity": opacity,
+            "line": {
+                "color": [style.ink if row in voting else style.paper for row in rows],
+                "width": [3 if row in voting else 1 for row in rows],
+            },
+        }
+        traces.append(
+            {
+                "type": "scatter",
+                "name": name,
+                "mode": "markers",
+                "x": plane.points[rows, 0],
+                "y": plane.points[rows, 1],
+                "customdata": rows.tolist(),
+                "marker": marker,
+                "selected": {"marker": {"opacity": 1.0}},
+                "unselected": {"marker": {"opacity": 1.0}},
+                "hovertemplate": f"{name}, row %{{customdata}}<br>x1 = %{{x:.3g}}, x2 = %{{y:.3g}}<extra></extra>",
+            }
+        )
+    return traces
+
+
+def _probe_marks(probe: Probe, style: Style) -> list[Trace]:
+    def mark(name: str, point: FloatArray, **marker: Any) -> Trace:
+        return {
+            "type": "scatter",
+            "name": name,
+            "mode": "markers",
+            "x": [point[0]],
+            "y": [point[1]],
+            "marker": marker,
+            "hoverinfo": "skip",
+            "selected": {"marker": {"opacity": 1.0}},
+            "unselected": {"marker": {"opacity": 1.0}},
+        }
+
+    edge = {"color": style.paper, "width": 1.5}
+    marks = [mark(SELECTED, probe.point, symbol="cross", color=style.ink, size=13, line=edge)]
+    if probe.adversarial is not None:
+        marks.append(mark(ARROW, probe.adversarial, symbol="x", color=style.attack, size=11, line=edge))
+    return marks
+
+
+def _arrow(probe: Probe, style: Style) -> Trace:
+    assert probe.adversarial is not None
+    return {
+        "x": probe.adversarial[0],
+        "y": probe.adversarial[1],
+        "ax": probe.point[0],
+        "ay": probe.point[1],
+        "xref": "x",
+        "yref": "y",
+        "axref": "x",
+        "ayref": "y",
+        "text": "",
+        "showarrow": True,
+        "arrowhead": 3,
+        "arrowsize": 1.1,
+        "arrowwidth": 2.5,
+        "arrowcolor": style.attack,
+        "standoff": 6,
+    }
+
+
+def _layout(plane: Plane, probe: Probe | None, style: Style, height: int, legend: bool) -> Trace:
+    across, along = plane.window.ranges()
+    axis = {
+        "showgrid": False,
+        "zeroline": False,
+        "showline": True,
+        "mirror": True,
+        "linecolor": style.grid,
+        "nticks": 6,
+        "ticks": "outside",
+        "ticklen": 3,
+        "tickcolor": style.grid,
+        "tickfont": {"color": style.muted, "size": 12},
+        "fixedrange": True,
+    }
+    title = {"font": {"color": style.muted, "size": 13}, "standoff": 4}
+    return {
+        "height": height,
+        "margin": {"l": 44, "r": 8, "t": 8, "b": 40, "pad": 0},
+        "xaxis": {**axis, "range": across, "title": {"text": "x1", **title}},
+        "yaxis": {**axis, "range": along, "title": {"text": "x2", **title}, "scaleanchor": "x"},
+        "dragmode": False,
+        "hovermode": "closest",
+        "clickmode": "event+select",
+        "showlegend": legend,
+        "legend": {"orientation": "h", "y": -0.14, "yanchor": "top", "font": {"color": style.ink}},
+        "plot_bgcolor": style.paper,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "annotations": [_arrow(probe, style)] if probe is not None and probe.adversarial is not None else [],
+        "uirevision": "keep",
+    }

@@ -1,0 +1,72 @@
+"""Colours and marker shapes: Okabe–Ito, so that colour-blind readers tell them apart, and never colour alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SHAPES = ("triangle-up", "square", "circle", "diamond")
+SHAPE_WORDS = ("triangle", "square", "circle", "diamond")
+MOST_CLASSES = len(SHAPES)
+
+
+@dataclass(frozen=True)
+class Style:
+    """The colours of one theme. `classes` are for markers, lines and (made transparent) regions."""
+
+    classes: tuple[str, ...]
+    region_opacity: float
+    ink: str
+    muted: str
+    paper: str
+    grid: str
+    certified: str
+    attack: str
+
+    def region(self, code: int) -> str:
+        """The colour of the region where class `code` is the answer."""
+        return with_opacity(self.classes[code], self.region_opacity)
+
+
+LIGHT = Style(
+    classes=("#0072B2", "#D55E00", "#009E73", "#B0558A"),
+    region_opacity=0.17,
+    ink="#1B1F24",
+    muted="#5A626C",
+    paper="#FFFFFF",
+    grid="#E3E6EA",
+    certified="#F0E442",
+    attack="#1B1F24",
+)
+DARK = Style(
+    classes=("#56B4E9", "#E69F00", "#2CC298", "#CC79A7"),
+    region_opacity=0.24,
+    ink="#F2F4F7",
+    muted="#AAB2BD",
+    paper="#14181D",
+    grid="#2C333B",
+    certified="#F0E442",
+    attack="#F2F4F7",
+)
+
+
+def style_for(dark: bool) -> Style:
+    """The colours for the dark or the light theme."""
+    return DARK if dark else LIGHT
+
+
+def with_opacity(colour: str, opacity: float) -> str:
+    """A "#rrggbb" colour as "rgba(r,g,b,a)"."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def contrast(one: str, other: str) -> float:
+    """The WCAG contrast ratio of two "#rrggbb" colours, from 1 to 21."""
+    bright, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,140 @@
+"""A two-dimensional training set, its decision regions and one certificate: what a figure of them needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..certify import Certificates
+from ..metric import Metric
+from ..rounding import FloatArray, IntArray
+from .margin import decision_margin
+
+ROOM = 0.28  # empty space around the points, as a share of their spread
+WIDER, TALLER = 1.9, 1.3  # how much more than the shown square is computed: panels are rarely square
+GRID = (99, 67)
+CLICKS = (77, 53)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A square part of the plane: its centre and half its side."""
+
+    centre: tuple[float, float]
+    half: float
+
+    def ranges(self, wider: float = 1.0, taller: float = 1.0) -> tuple[tuple[float, float], tuple[float, float]]:
+        (x, y), h = self.centre, self.half
+        return (x - wider * h, x + wider * h), (y - taller * h, y + taller * h)
+
+    def axes(self, shape: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+        """Evenly spaced x1 and x2 over the larger part that is computed."""
+        across, along = self.ranges(WIDER, TALLER)
+        return np.linspace(*across, shape[0]), np.linspace(*along, shape[1])
+
+    def holds(self, point: FloatArray) -> bool:
+        """Whether a place lies in the part that is computed."""
+        across, along = self.ranges(WIDER, TALLER)
+        return bool(across[0] <= point[0] <= across[1] and along[0] <= point[1] <= along[1])
+
+
+def window_for(points: FloatArray) -> Window:
+    """The square window that shows all points with some room."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    spread = float((high - low).max()) or 1.0
+    middle = (low + high) / 2
+    return Window((float(middle[0]), float(middle[1])), spread * (0.5 + ROOM))
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """The regions of a nearest-neighbour classifier in two dimensions.
+
+    `margin` has the shape (n_classes, len(x2), len(x1)): positive where the class wins. `left_out` is the training
+    row that was left out when the regions were computed, or None.
+    """
+
+    x1: FloatArray
+    x2: FloatArray
+    margin: FloatArray
+    points: FloatArray
+    codes: IntArray
+    class_names: tuple[str, ...]
+    metric: Metric
+    window: Window
+    left_out: int | None = None
+
+
+def make_plane(
+    points: FloatArray,
+    codes: IntArray,
+    class_names: tuple[str, ...],
+    metric: Metric,
+    n_neighbors: int,
+    window: Window | None = None,
+    left_out: int | None = None,
+    shape: tuple[int, int] = GRID,
+) -> Plane:
+    """Evaluate the decision margin on a grid, without row `left_out` if given."""
+    window = window_for(points) if window is None else window
+    x1, x2 = window.axes(shape)
+    places = np.column_stack([a.ravel() for a in np.meshgrid(x1, x2)])
+    kept = np.ones(len(points), dtype=bool)
+    if left_out is not None:
+        kept[left_out] = False
+    flat = decision_margin(places, points[kept], codes[kept], metric, n_neighbors, len(class_names))
+    margin = flat.T.reshape(len(class_names), len(x2), len(x1))
+    return Plane(x1, x2, margin, points, codes, class_names, metric, window, left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """One point and what was proved about it. `row` is its index if it is a training point (left out then)."""
+
+    point: FloatArray
+    answer: int
+    lower: float
+    upper: float
+    exact: bool
+    adversarial: FloatArray | None
+    neighbours: tuple[int, ...]
+    norm: float
+    method: str
+    reach: float  # √d to the K-th neighbour
+    row: int | None = None
+    label: int | None = None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the true label is known and the answer is another one."""
+        return self.label is not None and self.label != self.answer
+
+
+def make_probe(
+    certificates: Certificates,
+    point: FloatArray,
+    answer: int,
+    neighbours: IntArray,
+    squared: FloatArray,
+    row: int | None = None,
+    label: int | None = None,
+) -> Probe:
+    """The first row of `certificates`, with its neighbours and their squared distances, as drawn and worded."""
+    adversarial = np.asarray(certificates.adversarial[0], dtype=np.float64)
+    upper = float(certificates.upper[0])
+    shown = None if np.isnan(adversarial).any() or not 0 < upper < np.inf else adversarial
+    return Probe(
+        point=np.asarray(point, dtype=np.float64),
+        answer=answer,
+        lower=float(certificates.lower[0]),
+        upper=upper,
+        exact=bool(certificates.exact[0]),
+        adversarial=shown,
+        neighbours=tuple(int(i) for i in neighbours),
+        norm=certificates.threat.norm,
+        method=certificates.method,
+        reach=float(np.sqrt(squared[-1])),
+        row=row,
+        label=label,
+    )

@@ -1,0 +1,65 @@
+"""What a picture shows, in words: captions, sentences beside it, and alternative text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..threat import NORM_NAMES
+from .palette import SHAPE_WORDS
+from .plane import Plane, Probe
+
+BALL_WORDS = {1.0: "diamond", 2.0: "disc", np.inf: "square"}
+
+
+def number(value: float) -> str:
+    """Three significant digits, as students write them: 0.438, 1.20, 12.0."""
+    if not np.isfinite(value):
+        return "∞"
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
+    return f"{value:.{min(digits, 6)}f}"
+
+
+def radius_down(value: float) -> str:
+    """A certified radius cut, not rounded, to three significant digits: what is shown is still proved."""
+    if not np.isfinite(value) or value == 0:
+        return number(value)
+    step = 10.0 ** (int(np.floor(np.log10(abs(value)))) - 2)
+    return number(float(np.floor(value / step + 1e-9) * step))
+
+
+def probe_words(plane: Plane, probe: Probe) -> str:
+    """One or two sentences (Markdown) on what was proved about the point."""
+    norm, ball = NORM_NAMES[probe.norm], BALL_WORDS[probe.norm]
+    answer = plane.class_names[probe.answer]
+    if probe.label is not None and probe.is_wrong:
+        return (
+            f"The answer here is **{answer}**, but the true class is **{plane.class_names[probe.label]}**: "
+            "already wrong, so the radius is 0."
+        )
+    if probe.lower == np.inf:
+        return f"The answer is **{answer}**, and no step of any length can change it."
+    if probe.exact:
+        return (
+            f"The answer is **{answer}**. The smallest step that changes it has {norm} length "
+            f"**{radius_down(probe.lower)}** (exact): nothing inside the {ball} can."
+        )
+    proved = f"The answer is **{answer}**. No step of {norm} length up to **{radius_down(probe.lower)}** changes it"
+    if np.isfinite(probe.upper):
+        return f"{proved}; one of length **{number(probe.upper)}** does. Between the two it is open."
+    return f"{proved} (a proven lower bound)."
+
+
+def plane_alt(plane: Plane, probe: Probe | None, title: str) -> str:
+    """Alternative text: what a reader who cannot see the chart needs to follow the page."""
+    counts = [int((plane.codes == code).sum()) for code in range(len(plane.class_names))]
+    kinds = ", ".join(
+        f"{n} {name} ({SHAPE_WORDS[code]} markers)"
+        for code, (n, name) in enumerate(zip(counts, plane.class_names, strict=True))
+    )
+    parts = [f"{title}: the plane coloured by the class that nearest neighbours answer, with {kinds}."]
+    if probe is not None:
+        x1, x2 = (number(float(v)) for v in probe.point)
+        parts.append(f"The chosen point is at x1 = {x1}, x2 = {x2}. {probe_words(plane, probe).replace('**', '')}")
+    return " ".join(parts)

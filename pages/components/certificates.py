@@ -1,0 +1,38 @@
+"""The one door from the pages to certificates of single points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import arml_core as arml
+from arml_core.certify import METHODS
+from arml_core.figures import Probe, make_probe
+
+SEARCH_SECONDS = 0.1  # per point; whatever is still open then is shown as an interval
+
+
+def best_method(n_neighbors: int, norm: float) -> str:
+    """The method with the tightest answer for this K and norm."""
+    if n_neighbors == 1 and norm in METHODS["exact"].norms:
+        return "exact"
+    return "search" if "search" in METHODS else "votes"
+
+
+def probe_point(
+    knn: arml.MahalanobisKNN, point: tuple[float, float], norm: float, row: int | None = None, label: int | None = None
+) -> Probe:
+    """Certify one place, or training row `row` with its own label and without itself (leave-one-out)."""
+    x = np.array([point], dtype=np.float64)
+    exclude = None if row is None else [row]
+    method = best_method(knn.n_neighbors, norm)
+    options = {"budget": SEARCH_SECONDS} if method == "search" else {}
+    found = knn.certify(
+        x,
+        None if label is None else [label],
+        method=method,
+        threat=arml.ThreatModel(norm=norm),
+        exclude=exclude,
+        **options,
+    )
+    squared, neighbours = knn.kneighbors(x, exclude=exclude)
+    return make_probe(found, x[0], int(found.predicted[0]), neighbours[0], squared[0], row, label)

@@ -1,0 +1,17 @@
+"""The Start page in a real browser."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import arml_core as arml
+
+
+def test_start_shows_a_certificate_with_the_engines_number(open_page) -> None:
+    page = open_page("/")
+    seven = arml.load_dataset("seven_points")
+    knn = arml.MahalanobisKNN(n_neighbors=1).fit(seven.X_train, seven.y_train)
+    radius = knn.certify(seven.X_train[6:7], seven.y_train[6:7], method="exact", exclude=[6]).lower[0]
+    shown = np.floor(radius * 1000) / 1000
+    assert page.get_by_text(f"{shown:.3f}").first.is_visible()
+    assert page.locator(".js-plotly-plot").count() == 1
