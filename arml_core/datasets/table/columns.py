@@ -43,11 +43,12 @@ class Column:
         """The rows whose cell is of one of these kinds."""
         return np.flatnonzero(np.isin(self.kinds, kinds))
 
-    def is_row_numbers(self) -> bool:
-        """0, 1, 2, … or 1, 2, 3, …"""
+    def is_row_numbers(self, lines: IntArray) -> bool:
+        """0, 1, 2, … or 1, 2, 3, …, counting rows or lines (rows may have been left out)."""
         if not (self.kinds == NUMBER).all() or self.values[0] not in (0.0, 1.0):
             return False
-        return bool(np.array_equal(self.values, self.values[0] + np.arange(len(self.values))))
+        counted = self.values - self.values[0]
+        return bool(np.array_equal(counted, np.arange(len(counted))) or np.array_equal(counted, lines - lines[0]))
 
 
 class ColumnBuilder:

@@ -19,7 +19,7 @@ NUDGES = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 def write_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """CSV text: numbers with every digit, None as an empty cell, no cell that a spreadsheet would run."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\r\n")  # RFC 4180; and then a lone \r in a cell is quoted, too
     writer.writerow([safe_cell(name) for name in header])
     writer.writerows([_cell(value) for value in row] for row in rows)
     return out.getvalue()

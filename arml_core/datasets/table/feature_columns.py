@@ -58,12 +58,12 @@ def incomplete_problems(usages: Sequence[Usage], label: Column | None, table: Ta
         rows = np.flatnonzero(np.any([column.kinds == MISSING for column in with_gaps], axis=0))
         names = [column.name for column in with_gaps]
         droppable = [usage.column.name for usage in usages if usage.column in with_gaps and not usage.fixed]
-        found.append(role_problems.missing_values(table.lines[rows].tolist(), names, droppable))
+        found.append(role_problems.missing_values(table.lines[rows], names, droppable))
     for usage in usages:
         rows = usage.column.rows_of(NOT_FINITE)
         if not usage.one_hot and rows.size:
             has_nan, has_infinite = _which_not_finite(usage.column, rows)
-            lines = table.lines[rows].tolist()
+            lines = table.lines[rows]
             found.append(role_problems.not_finite(usage.column.name, lines, has_nan, has_infinite, usage.fixed))
     return found
 
@@ -92,7 +92,7 @@ def unseen_categories(feature: FeatureColumn, column: Column, rows: IntArray, li
     codes = column.codes[rows]
     unseen = [code for code in dict.fromkeys(codes.tolist()) if column.texts[code] not in feature.categories]
     return [
-        role_problems.unseen_category(column.name, column.texts[code], lines[rows[codes == code]].tolist())
+        role_problems.unseen_category(column.name, column.texts[code], lines[rows[codes == code]])
         for code in unseen[:UNSEEN_SHOWN]
     ]
 
@@ -115,7 +115,7 @@ def notes(names: Sequence[str], raw: FloatArray, y: Labels | None, lines: IntArr
     found = [role_problems.constant_column(names[int(k)]) for k in np.flatnonzero(constant)]
     conflicting = [] if y is None else _conflicting(raw, y)
     if conflicting:
-        found.append(role_problems.conflicting_rows(lines[conflicting].tolist()))
+        found.append(role_problems.conflicting_rows(lines[conflicting]))
     return found
 
 

@@ -73,7 +73,7 @@ def match_classes(column: Column, rows: IntArray, lines: IntArray, names: Sequen
     found = []
     for code in dict.fromkeys(column.codes[rows][y < 0].tolist()):
         where = lines[rows[column.codes[rows] == code]]
-        found.append(role_problems.unseen_label(column.texts[code], where.tolist()))
+        found.append(role_problems.unseen_label(column.texts[code], where))
         if len(found) == UNSEEN_SHOWN:
             break
     return Classes(tuple(names), y, found)

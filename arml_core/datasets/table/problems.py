@@ -6,13 +6,18 @@ An *error* needs another file, a *question* needs an answer (one of its remedies
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+from ...rounding import IntArray
 
 Severity = Literal["error", "question", "note"]
 Step = Literal["read", "select"]
+Lines: TypeAlias = "Sequence[int] | IntArray | array[int]"
 NAMED_AT_MOST = 5
+LINES_KEPT = 1_000
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,10 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong or worth knowing. `lines` count from 1, as an editor shows them."""
+    """One thing that is wrong or worth knowing.
+
+    `lines` are the first LINES_KEPT lines concerned, counted from 1 as an editor shows them.
+    """
 
     kind: str
     severity: Severity
@@ -106,9 +114,16 @@ def named(names: Sequence[str]) -> str:
     return listed if len(names) <= NAMED_AT_MOST else f"{listed} and {len(names) - NAMED_AT_MOST} more"
 
 
-def on_lines(lines: Sequence[int]) -> str:
+def on_lines(lines: Lines) -> str:
     """'line 2' or 'lines 2, 3'."""
-    return f"{'line' if len(lines) == 1 else 'lines'} {named([str(line) for line in lines])}"
+    listed = ", ".join(str(line) for line in lines[:NAMED_AT_MOST])
+    more = f" and {len(lines) - NAMED_AT_MOST:,} more" if len(lines) > NAMED_AT_MOST else ""
+    return f"{'line' if len(lines) == 1 else 'lines'} {listed}{more}"
+
+
+def first_lines(lines: Lines) -> tuple[int, ...]:
+    """The lines a problem keeps: a file at the size limit has millions."""
+    return tuple(int(line) for line in lines[:LINES_KEPT])
 
 
 def count(n: int, singular: str, plural: str = "") -> str:
@@ -219,19 +234,24 @@ def endless_line(line: int, found: int, limit: int) -> Problem:
     return Problem("ragged", "error", message, (line,), remedies=(FIX_THE_FILE,))
 
 
-def more_ragged_lines(lines: Sequence[int]) -> Problem:
+def more_ragged_lines(lines: Lines) -> Problem:
     verb = "line also has" if len(lines) == 1 else "lines also have"
     message = f"{len(lines):,} more {verb} another number of values ({on_lines(lines)})."
-    return Problem("ragged", "error", message, tuple(lines), remedies=(FIX_THE_FILE, leave_ragged_lines_out()))
+    return Problem("ragged", "error", message, first_lines(lines), remedies=(FIX_THE_FILE, leave_ragged_lines_out()))
+
+
+def no_row_fits(expected: int) -> Problem:
+    message = f"No line has {count(expected, 'value')}, as the first one does."
+    return Problem("no_rows", "error", message, remedies=(FIX_THE_FILE, Remedy("Check the separator.")))
 
 
 def leave_ragged_lines_out() -> Remedy:
     return Remedy("Leave these lines out; they are counted.", {"skip_ragged": True})
 
 
-def ragged_lines_left_out(lines: Sequence[int], expected: int) -> Problem:
+def ragged_lines_left_out(lines: Lines, expected: int) -> Problem:
     message = f"{count(len(lines), 'line')} left out: not {expected:,} values ({on_lines(lines)})."
-    return Problem("ragged_left_out", "note", message, tuple(lines))
+    return Problem("ragged_left_out", "note", message, first_lines(lines))
 
 
 def duplicate_column(name: str, times: int) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -125,7 +126,8 @@ class _Reader:
     keep_row_numbers: bool
     max_columns: int
     found: list[Problem] = field(default_factory=list)
-    ragged: list[tuple[int, int]] = field(default_factory=list)  # line, number of values
+    ragged_lines: array[int] = field(default_factory=lambda: array("q"))
+    ragged_counts: list[int] = field(default_factory=list)  # of the first few
 
     def open(
         self, content: bytes, encoding: str | None, separator: str | None, decimal: str | None, header: bool | None
@@ -169,7 +171,7 @@ class _Reader:
                     builder.extend(cells)
         self._report_ragged(len(names))
         if not lines:
-            raise _Stop(problems.header_only()) if not self.ragged else _Stop(self.found.pop())
+            raise _Stop(problems.header_only() if not self.ragged_lines else problems.no_row_fits(len(names)))
         columns = [builder.build() for builder in builders]
         return self._table(columns, np.concatenate(lines), preview)
 
@@ -245,22 +247,25 @@ class _Reader:
     def _of_width(self, chunk: Sequence[tuple[int, list[str]]], width: int) -> list[tuple[int, list[str]]]:
         kept = [record for record in chunk if len(record[1]) == width]
         if len(kept) < len(chunk):
-            self.ragged += [(line, len(cells)) for line, cells in chunk if len(cells) != width]
+            self.ragged_lines.extend(line for line, cells in chunk if len(cells) != width)
+            if len(self.ragged_counts) < RAGGED_SHOWN:
+                self.ragged_counts += [len(cells) for _, cells in chunk if len(cells) != width]
         return kept
 
     def _report_ragged(self, width: int) -> None:
-        lines = [line for line, _ in self.ragged]
-        if self.ragged and self.skip_ragged:
+        lines = self.ragged_lines
+        if lines and self.skip_ragged:
             self.found.append(problems.ragged_lines_left_out(lines, width))
-        elif self.ragged:
-            self.found += [problems.ragged_line(line, n, width) for line, n in self.ragged[:RAGGED_SHOWN]]
+        elif lines:
+            shown = zip(lines[:RAGGED_SHOWN], self.ragged_counts[:RAGGED_SHOWN], strict=True)
+            self.found += [problems.ragged_line(line, n, width) for line, n in shown]
             if len(lines) > RAGGED_SHOWN:
                 self.found.append(problems.more_ragged_lines(lines[RAGGED_SHOWN:]))
 
     def _table(self, columns: list[Column], lines: IntArray, preview: list[tuple[str, ...]]) -> Table:
         nameless = self.nameless if self.header else set()
         left_out = {i for i in nameless if columns[i].is_empty}
-        if self._first_is_row_numbers(columns, 0 in nameless):
+        if self._first_is_row_numbers(columns, lines, 0 in nameless):
             left_out.add(0)
             self.found.append(problems.row_numbers("" if 0 in nameless else columns[0].name))
         for i in sorted(nameless):
@@ -281,8 +286,8 @@ class _Reader:
             preview=tuple(tuple(row[i] for i in kept) for row in preview),
         )
 
-    def _first_is_row_numbers(self, columns: Sequence[Column], nameless: bool) -> bool:
-        if self.keep_row_numbers or len(columns) < 2 or not columns[0].is_row_numbers():
+    def _first_is_row_numbers(self, columns: Sequence[Column], lines: IntArray, nameless: bool) -> bool:
+        if self.keep_row_numbers or len(columns) < 2 or not columns[0].is_row_numbers(lines):
             return False
         if self.header:
             return nameless or columns[0].name.lower() in _ROW_NUMBER_NAMES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .problems import FIX_THE_FILE, Problem, Remedy, count, named, on_lines, shown
+from .problems import FIX_THE_FILE, Lines, Problem, Remedy, count, first_lines, named, on_lines, shown
 
 ONE_HOT_MEANING = (
     "Each value becomes a feature that is 1 or 0. Changing one value into another moves two of these features by 1, "
@@ -46,19 +46,19 @@ def not_a_number(
     return Problem("not_a_number", "question", message, (line,), column, (*remedies, FIX_THE_FILE))
 
 
-def missing_values(lines: Sequence[int], columns: Sequence[str], droppable: Sequence[str]) -> Problem:
+def missing_values(lines: Lines, columns: Sequence[str], droppable: Sequence[str]) -> Problem:
     one = len(lines) == 1
     message = f"{count(len(lines), 'row')} {'has' if one else 'have'} empty values ({named(columns)}). "
     message += f"Drop {'it' if one else 'them'}, or fix the file."
     remedies = (drop_incomplete(len(lines)), *drop_columns(droppable), FIX_THE_FILE)
-    return Problem("missing", "question", message, tuple(lines), columns[0], remedies)
+    return Problem("missing", "question", message, first_lines(lines), columns[0], remedies)
 
 
-def not_finite(column: str, lines: Sequence[int], has_nan: bool, has_infinite: bool, fixed: bool) -> Problem:
+def not_finite(column: str, lines: Lines, has_nan: bool, has_infinite: bool, fixed: bool) -> Problem:
     what = " and ".join(["infinite"] * has_infinite + ["NaN"] * has_nan)
     message = f"{column} has {what} values on {on_lines(lines)}."
     remedies = (drop_incomplete(len(lines)), *([] if fixed else drop_columns([column])), FIX_THE_FILE)
-    return Problem("not_finite", "question", message, tuple(lines), column, remedies)
+    return Problem("not_finite", "question", message, first_lines(lines), column, remedies)
 
 
 def drop_incomplete(n_rows: int) -> Remedy:
@@ -70,9 +70,9 @@ def drop_columns(columns: Sequence[str]) -> tuple[Remedy, ...]:
     return tuple(Remedy(f"Leave column {name} out", {"drop": (name,)}, "select") for name in columns)
 
 
-def rows_left_out(lines: Sequence[int]) -> Problem:
+def rows_left_out(lines: Lines) -> Problem:
     message = f"{count(len(lines), 'row')} left out: empty or infinite values ({on_lines(lines)})."
-    return Problem("rows_left_out", "note", message, tuple(lines))
+    return Problem("rows_left_out", "note", message, first_lines(lines))
 
 
 def no_rows_left() -> Problem:
@@ -112,15 +112,15 @@ def fractional_label(label: str, column: str, line: int) -> Problem:
     return Problem("fractional_label", "question", message, (line,), column, remedies)
 
 
-def unseen_label(label: str, lines: Sequence[int]) -> Problem:
+def unseen_label(label: str, lines: Lines) -> Problem:
     message = f"Label {shown(label)} ({count(len(lines), 'row')}) was not in training."
     remedies = (Remedy("Certify the predictions instead of the labels", {"labelled": False}, "select"), FIX_THE_FILE)
-    return Problem("unseen_label", "error", message, tuple(lines), remedies=remedies)
+    return Problem("unseen_label", "error", message, first_lines(lines), remedies=remedies)
 
 
-def unseen_category(column: str, text: str, lines: Sequence[int]) -> Problem:
+def unseen_category(column: str, text: str, lines: Lines) -> Problem:
     message = f"Column {column}, line {lines[0]:,}: {shown(text)} ({count(len(lines), 'row')}) was not in training."
-    return Problem("unseen_category", "error", message, tuple(lines), column, (FIX_THE_FILE,))
+    return Problem("unseen_category", "error", message, first_lines(lines), column, (FIX_THE_FILE,))
 
 
 def same_number_labels(spellings: Sequence[str], name: str) -> Problem:
@@ -133,10 +133,10 @@ def constant_column(name: str) -> Problem:
     return Problem("constant", "note", message, column=name)
 
 
-def conflicting_rows(lines: Sequence[int]) -> Problem:
+def conflicting_rows(lines: Lines) -> Problem:
     message = f"{count(len(lines), 'row')} equal another row but differ in the label ({on_lines(lines)}); "
     message += "their radius may be 0."
-    return Problem("conflicting_rows", "note", message, tuple(lines))
+    return Problem("conflicting_rows", "note", message, first_lines(lines))
 
 
 def too_few_rows(class_name: str, found: int, needed: int, n_neighbors: int) -> Problem:

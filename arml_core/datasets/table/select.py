@@ -174,7 +174,7 @@ def _usable_rows(
         # the classes are those of the whole file, whatever will become of its incomplete rows
         return np.arange(table.n_rows) if label is None else np.flatnonzero(label.kinds != MISSING)
     if incomplete.any():
-        found.append(role_problems.rows_left_out(table.lines[incomplete].tolist()))
+        found.append(role_problems.rows_left_out(table.lines[incomplete]))
     if incomplete.all():
         found.append(role_problems.no_rows_left())
     return np.flatnonzero(~incomplete)

@@ -1,0 +1,229 @@
+"""Reading, choosing and encoding in detail: lines, kinds of cells, labels, categories, layouts."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arml_core.datasets.table import Layout, Table, TableData, apply_layout, read_dataset, read_table, select
+
+
+def table_of(content: bytes, **options: object) -> Table:
+    table, found = read_table(content, **options)  # type: ignore[arg-type]
+    assert table is not None, found
+    assert not found.blocking, found
+    return table
+
+
+def data_of(content: bytes, label: str = "label", **options: object) -> TableData:
+    data, found = select(table_of(content), label=label, **options)  # type: ignore[arg-type]
+    assert data is not None, found
+    return data
+
+
+def test_lines_are_those_an_editor_shows() -> None:
+    content = b'\n\nx1,note,label\r\n1,"two\nlines",a\n\n   \n2,"say ""hi""",b\r3,c,a'
+    table = table_of(content)
+    assert table.lines.tolist() == [4, 8, 9]
+    assert table.column("note").texts == ("two\nlines", 'say "hi"', "c")
+    assert table.preview[1] == ("2", 'say "hi"', "b")
+
+
+def test_bytes_path_and_open_file_are_the_same(tmp_path: Path) -> None:
+    content = b"x1,label\n1,a\n2,b\n"
+    path = tmp_path / "file.csv"
+    path.write_bytes(content)
+    upload = io.BytesIO(content)
+    upload.name = "../../etc/passwd"  # type: ignore[attr-defined]
+    upload.read()  # a page may have looked at it already
+    for source in (content, bytearray(content), path, str(path), upload):
+        table, found = read_table(source)
+        assert table is not None
+        assert (table.column("x1").values.tolist(), list(found)) == ([1.0, 2.0], [])
+    with pytest.raises(TypeError, match="binary mode"):
+        read_table(io.StringIO("x1,label\n1,a\n"))  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        read_table(tmp_path / "nothing.csv")
+
+
+def test_only_plain_numbers_are_numbers() -> None:
+    cells = [" 1.5 ", "-2e3", "+.5", "1_000", "٣", "0x1f", "1,5", "1 000", "", "NA"]
+    content = ("x|label\n" + "".join(f"{cell}|a\n" for cell in cells)).encode()
+    column = table_of(content, separator="|", decimal=".").column("x")
+    assert column.values[:3].tolist() == [1.5, -2000.0, 0.5]
+    assert column.kinds.tolist() == [0, 0, 0, 3, 3, 3, 3, 3, 1, 1]
+    assert column.first_text == (3, "1_000")
+
+
+def test_with_a_decimal_comma_a_point_is_no_decimal_sign() -> None:
+    column = table_of(b"x;label\n1,5;a\n1.5;b\n1.234,5;a\n7;b\n", separator=";", decimal=",").column("x")
+    assert column.kinds.tolist() == [0, 3, 3, 0]
+    assert column.values[[0, 3]].tolist() == [1.5, 7.0]
+
+
+def test_decimal_commas_after_the_sample_are_offered_a_conversion() -> None:
+    rows = b"1;2;a\n" * 20_000 + b"1,5;2;b\n"
+    table = table_of(b"x1;x2;label\n" + rows, separator=";")
+    problem = select(table, label="label").problems[0]
+    assert problem.message == "Column x1, line 20,002: '1,5' is not a number."
+    assert {"decimal": ","} in [dict(remedy.options) for remedy in problem.remedies]
+
+
+def test_commas_in_quotes_do_not_separate() -> None:
+    table = table_of(b'name,x1,label\n"Smith, J.",1,a\n"Doe; K.",2,b\n')
+    assert table.column("name").texts == ("Smith, J.", "Doe; K.")
+
+
+def test_numbers_as_column_names_are_asked_about_and_years_among_words_are_not() -> None:
+    assert read_table(b"2019,2020,2021\n5,6,7\n").problems.of("no_header")
+    assert not read_table(b"city,2020,label\n5,6,a\n7,8,b\n").problems
+
+
+def test_nameless_columns_get_names_and_empty_ones_go() -> None:
+    table, found = read_table(b"x1,,label,\n1,5,a,\n3,4,b,\n")
+    assert table is not None
+    assert table.names == ("x1", "column 2", "label")
+    assert [problem.message for problem in found] == [
+        "Column 2 has no name; it is called column 2 here.",
+        "Column 4 has no name and no values – left out.",
+    ]
+
+
+def test_labels_keep_the_users_names_in_a_sensible_order() -> None:
+    assert data_of(b"x,label\n1,dog\n2,Cat\n3,ant\n").layout.class_names == ("Cat", "ant", "dog")
+    numbers = data_of(b"x,label\n1,10\n2,9\n3,-1\n4,9\n")
+    assert numbers.layout.class_names == ("-1", "9", "10")
+    assert numbers.y is not None
+    assert numbers.y.tolist() == [2, 1, 0, 1]
+    assert data_of(b"x,label\n1,=\n2,-\n3,+\n").layout.class_names == ("+", "-", "=")
+
+
+def test_spellings_of_one_number_are_one_class_with_a_note() -> None:
+    data, found = select(table_of(b"x,label\n1,1.0\n2,2\n3,1\n4,01\n"), label="label")
+    assert data is not None
+    assert data.layout.class_names == ("1", "2")
+    assert data.y is not None
+    assert data.y.tolist() == [0, 1, 0, 0]
+    assert [p.message for p in found] == ["Labels '1.0', '1', '01' are the same number; they are read as class 1."]
+
+
+def test_a_label_with_too_many_values_is_refused() -> None:
+    rows = "".join(f"{i % 7},id{i}\n" for i in range(1500)).encode()
+    problem = select(table_of(b"x,label\n" + rows), label="label").problems[0]
+    assert problem.message.startswith("Column label has 1,500 different values; a label has at most 1,000.")
+    rows = "".join(f"{i % 7},id{i}\n" for i in range(9000)).encode()
+    problem = select(table_of(b"x,label\n" + rows), label="label").problems[0]
+    assert problem.message.startswith("Column label has thousands of different values")
+
+
+def test_categories_become_features_of_0_and_1_that_are_not_scaled() -> None:
+    content = b"size,colour,label\n10,red,a\n20,blue,b\n40,red,a\n40,green,b\n"
+    for kind in ("minmax", "standard"):
+        data = data_of(content, one_hot=["colour"], scaling=kind)
+        assert data.layout.feature_names == ("size", "colour=blue", "colour=green", "colour=red")
+        np.testing.assert_array_equal(data.X[:, 1:], [[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 0]])
+        assert np.linalg.norm(data.X[0, 1:] - data.X[1, 1:]) == pytest.approx(np.sqrt(2))
+    units = data_of(content, one_hot=["colour"]).layout.radius_in_units(0.1)
+    assert units == {
+        "size": pytest.approx(3.0),
+        "colour=blue": None,
+        "colour=green": None,
+        "colour=red": None,
+    }
+
+
+def test_too_many_categories_are_refused_not_offered() -> None:
+    rows = "".join(f"{i},city{i},{i % 2}\n" for i in range(150)).encode()
+    table = table_of(b"x,city,label\n" + rows)
+    problem = select(table, label="label").problems[0]
+    assert problem.message == "Column city, line 2: 'city0' is not a number. (149 more cells in this column.)"
+    assert not any("one_hot" in remedy.options for remedy in problem.remedies)
+    problem = select(table, label="label", one_hot=["city"]).problems[0]
+    assert problem.message == "Column city has 150 different values; at most 100 can be encoded."
+
+
+def test_features_can_be_chosen_and_unlabelled_tables_used() -> None:
+    table = table_of(b"x1,x2,x3,label\n1,2,3,a\n4,5,6,b\n")
+    data, _ = select(table, labelled=False, features=["x3", "x1"], drop=["x1"])
+    assert data is not None
+    assert (data.layout.feature_names, data.y) == (("x3",), None)
+    with pytest.raises(ValueError, match="there is no column 'x9'; there are x1, x2, x3, label"):
+        select(table, label="x9")
+    assert select(table, label="label", features=[]).problems[0].kind == "no_features"
+    with pytest.raises(ValueError, match="needs labels"):
+        data.dataset()
+
+
+def test_nothing_is_left_when_every_row_is_incomplete() -> None:
+    data, found = select(table_of(b"x1,x2,label\n1,,a\n,2,b\n"), label="label", drop_incomplete=True)
+    assert data is None
+    assert [p.message for p in found.blocking] == ["No row is complete; nothing is left to certify."]
+
+
+def test_a_later_file_is_read_as_the_model_expects() -> None:
+    content = b"size,colour,label\n10,red,a\n20,blue,b\n40,red,a\n"
+    layout = data_of(content, one_hot=["colour"]).layout
+    later = table_of(b"label,colour,size\nb,blue,25\na,red,10\n")
+    data, found = apply_layout(layout, later)
+    assert data is not None
+    assert not found
+    np.testing.assert_allclose(data.X, [[0.5, 1, 0], [0, 0, 1]])
+    assert data.y is not None
+    assert data.y.tolist() == [1, 0]
+    problem = apply_layout(layout, table_of(b"size,colour\n10,pink\n20,red\n5,pink\n")).problems[0]
+    assert problem.message == "Column colour, line 2: 'pink' (2 rows) was not in training."
+    encoded = table_of(b"size,colour=blue,colour=red\n25,0.25,0.75\n10,0,1\n")
+    data, found = apply_layout(layout, encoded)
+    assert data is not None
+    assert data.raw.tolist() == [[25, 0.25, 0.75], [10, 0, 1]]
+
+
+def test_a_models_column_can_be_neither_dropped_nor_encoded() -> None:
+    layout = data_of(b"x1,x2,label\n1,2,a\n3,4,b\n").layout
+    data, found = apply_layout(layout, table_of(b"x1,x2\nabc,1\n2,\ninf,3\n"))
+    assert data is None
+    kinds = [problem.kind for problem in found]
+    assert kinds == ["not_a_number", "missing", "not_finite"]
+    offered = {key for problem in found for remedy in problem.remedies for key in remedy.options}
+    assert offered == {"drop_incomplete"}
+
+
+def test_a_model_matches_labels_by_name_or_number() -> None:
+    layout = data_of(b"x,label\n1,1\n2,2\n").layout
+    data, _ = apply_layout(layout, table_of(b"x,label\n5,2.0\n6,1\n"))
+    assert data is not None
+    assert data.y is not None
+    assert data.y.tolist() == [1, 0]
+    without = apply_layout(layout, table_of(b"x,other\n5,2\n6,1\n"), labelled=True)
+    assert without.problems[0].message == "Which column is the label?"
+
+
+def test_a_layout_survives_being_stored() -> None:
+    layout = data_of(b"size,colour,label\n0.1,red,a\n0.7,blue,b\n", one_hot=["colour"]).layout
+    again = Layout.from_json(layout.to_json())
+    assert (again.columns, again.label, again.class_names) == (layout.columns, "label", ("a", "b"))
+    np.testing.assert_array_equal(again.scaling.scale, layout.scaling.scale)
+    for damaged in ("", "[]", "{}", layout.to_json().replace('"offset": [0.1, ', '"offset": [')):
+        with pytest.raises(ValueError, match="not a stored layout"):
+            Layout.from_json(damaged)
+
+
+def test_a_file_becomes_a_dataset_with_a_fingerprint_of_its_content() -> None:
+    content = b"x1,x2,label\n1,2,a\n3,5,b\n5,4,a\n"
+    dataset = read_dataset(content, label="label")
+    assert (dataset.group, dataset.class_names, dataset.X_test.shape) == ("file", ("a", "b"), (0, 2))
+    np.testing.assert_array_equal(dataset.X_train, [[0, 0], [0.5, 1], [1, 2 / 3]])
+    semicolons = read_dataset(content.replace(b",", b";"), label="label", separator=";")
+    assert semicolons.fingerprint == dataset.fingerprint
+    assert read_dataset(content, label="label", drop=["x2"]).fingerprint != dataset.fingerprint
+    with pytest.raises(ValueError, match="Looks separated by ';'"):
+        read_dataset(content.replace(b",", b";"), label="label")
+    with pytest.raises(ValueError, match="'b' is not a number"):
+        read_dataset(b"x1,label\nb,1\n2,2\n", label="label")
+
+
+@pytest.mark.parametrize("options", [{"separator": ";;"}, {"separator": '"'}, {"decimal": "'"}])
+def test_impossible_settings_are_the_callers_mistake(options: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        read_table(b"a,b\n1,2\n", **options)  # type: ignore[arg-type]
