@@ -1,0 +1,87 @@
+"""``train``: learn a metric from a dataset and save it to a file."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from ..datasets import load_dataset
+from ..learners.estimate import estimate
+from ..learners.registry import LEARNERS, LearnerEntry, get_learner
+from ..learners.storage import save_metric
+from .progress import progress_bar
+
+
+def register(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "train",
+        help="learn a metric and save it",
+        description="Learn a metric from a dataset's training part and save it to a file.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_describe_learners(),
+    )
+    parser.add_argument("dataset", help="a name from the command 'datasets'")
+    parser.add_argument("learner", nargs="?", default="arml", choices=LEARNERS, help="default: arml")
+    parser.add_argument("-o", "--output", type=Path, help="file to write (default: DATASET-LEARNER.npz)")
+    parser.add_argument("-p", "--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter")
+    parser.add_argument("--seed", type=int, default=42, help="default: 42")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: auto)")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train and save; until the training is over nothing is written."""
+    entry = get_learner(arguments.learner)
+    parameters = _parse_parameters(entry, arguments.set)
+    learner = entry.build(parameters, random_state=arguments.seed, device=arguments.device)
+    output = arguments.output or Path(f"{arguments.dataset}-{entry.name}.npz")
+    _check_output(output, arguments.force)
+    data = load_dataset(arguments.dataset)
+    expected = estimate(entry.name, len(data.X_train), data.n_features, data.n_classes, parameters)
+    print(f"{entry.title} on {data.title}: {len(data.X_train)} points, {data.n_features} features; {expected}")
+    started = time.perf_counter()
+    try:
+        with progress_bar(entry.title, "it") as callback, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            learner.fit(data.X_train, data.y_train, callback=callback)
+    except FloatingPointError as error:
+        raise ValueError(str(error)) from error
+    for message in {str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)}:
+        print(f"warning: {message}")
+    save_metric(output, learner, dataset=data.name, fingerprint=data.fingerprint, seed=arguments.seed)
+    print(f"saved {output} after {time.perf_counter() - started:.1f} s, {learner.n_iter_} iterations")
+
+
+def _parse_parameters(entry: LearnerEntry, settings: list[str]) -> dict[str, Any]:
+    parameters = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ValueError(f"--set wants NAME=VALUE; got {setting!r}")
+        parameters[name] = entry.parameter(name).parse(text)
+    return parameters
+
+
+def _check_output(output: Path, force: bool) -> None:
+    """Refuse before the training what could not be saved after it."""
+    if output.suffix != ".npz":
+        raise ValueError(f"the output must be a .npz file; got {output}")
+    if not output.parent.is_dir():
+        raise ValueError(f"there is no folder {output.parent} to write {output.name} to")
+    if output.exists() and not force:
+        raise ValueError(f"{output} exists; use --force to overwrite it")
+
+
+def _describe_learners() -> str:
+    lines = ["learners and their parameters (set with -p NAME=VALUE):"]
+    for entry in LEARNERS.values():
+        lines.append(f"\n  {entry.name}: {entry.summary}")
+        for p in entry.parameters:
+            values = " | ".join(p.choices) if p.choices else p.kind
+            lines.append(f"    {p.name} = {str(p.default).lower()} ({values})  {p.help}")
+    return "\n".join(lines)
