@@ -39,13 +39,13 @@ def parse_number(cell: str, decimal: str = ".") -> float | None:
 
 
 def parse_cells(cells: Sequence[str], decimal: str = ".") -> tuple[FloatArray, CellKinds]:
-    """Numbers (NaN where there is none) and the kind of every cell."""
+    """Numbers (NaN where there is none) and the kind of every cell; blanks around a cell do not count."""
     values = _all_numbers(cells) if decimal == "." else None
     if values is not None:
         kinds = np.where(np.isfinite(values), NUMBER, NOT_FINITE).astype(np.int8)
         return values, kinds
     known: dict[str, tuple[float, int]] = {}
-    pairs = [known.get(cell) or known.setdefault(cell, _parse_cell(cell, decimal)) for cell in cells]
+    pairs = [known.get(cell) or known.setdefault(cell, _parse_cell(cell.strip(), decimal)) for cell in cells]
     return np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs], dtype=np.int8)
 
 

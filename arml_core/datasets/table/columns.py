@@ -52,44 +52,61 @@ class Column:
 
 
 class ColumnBuilder:
-    """Collects the cells of one column, chunk by chunk, in a few bytes a cell."""
+    """Collects the cells of one column, chunk by chunk, in a few bytes a cell.
+
+    While the different texts are few, a cell is a code and each text is looked at once; after that a cell is
+    its number.
+    """
 
     def __init__(self, name: str, decimal: str) -> None:
         self.name = name
         self._decimal = decimal
+        self._known: dict[str, int] | None = {}  # every spelling, blanks around it included
+        self._texts: dict[str, int] = {}
+        self._codes = array("i")
         self._values: list[FloatArray] = []
         self._kinds: list[CellKinds] = []
-        self._known: dict[str, int] | None = {}
-        self._codes = array("i")
         self._n_rows = 0
         self._first_text: tuple[int, str] | None = None
 
     def extend(self, cells: Sequence[str]) -> None:
-        values, kinds = parse_cells(cells, self._decimal)
-        if self._first_text is None and (kinds == TEXT).any():
-            at = int(np.argmax(kinds == TEXT))
-            self._first_text = (self._n_rows + at, cells[at])
-        self._values.append(values)
-        self._kinds.append(kinds)
-        self._n_rows += len(cells)
-        self._remember(cells)
+        if self._known is not None:
+            for cell in dict.fromkeys(cells):
+                if cell not in self._known:
+                    self._known[cell] = self._texts.setdefault(cell.strip(), len(self._texts))
+            if len(self._known) <= MAX_TEXTS:
+                self._codes.extend(map(self._known.__getitem__, cells))
+                return
+            self._stop_coding()
+        self._append(*parse_cells(cells, self._decimal), cells)
 
     def build(self) -> Column:
-        texts = codes = None
-        if self._known is not None:
-            texts = tuple(restored_cell(text) for text in self._known)
-            codes = np.frombuffer(self._codes, dtype=np.int32) if self._codes else np.empty(0, dtype=np.int32)
-        values = np.concatenate(self._values) if self._values else np.empty(0)
-        kinds = np.concatenate(self._kinds) if self._kinds else np.empty(0, dtype=np.int8)
+        if self._known is None:
+            return Column(
+                self.name, np.concatenate(self._values), np.concatenate(self._kinds), None, None, self._first_text
+            )
+        codes, values, kinds = self._decoded()
+        self._append(values, kinds)
+        texts = tuple(restored_cell(text) for text in self._texts)
         return Column(self.name, values, kinds, texts, codes, self._first_text)
 
-    def _remember(self, cells: Sequence[str]) -> None:
-        known = self._known
-        if known is None:
-            return
-        for text in dict.fromkeys(cells):
-            known.setdefault(text, len(known))
-        if len(known) > MAX_TEXTS:
-            self._known, self._codes = None, array("i")
-        else:
-            self._codes.extend([known[text] for text in cells])
+    def _decoded(self) -> tuple[NDArray[np.int32], FloatArray, CellKinds]:
+        codes = np.array(self._codes, dtype=np.int32)
+        values, kinds = parse_cells(list(self._texts), self._decimal)
+        return codes, values[codes], kinds[codes]
+
+    def _stop_coding(self) -> None:
+        if self._codes:
+            _, values, kinds = self._decoded()
+            self._append(values, kinds)
+        self._known, self._texts, self._codes = None, {}, array("i")
+
+    def _append(self, values: FloatArray, kinds: CellKinds, cells: Sequence[str] | None = None) -> None:
+        """Keep a chunk; without `cells` its texts are still known by their codes."""
+        if self._first_text is None and (kinds == TEXT).any():
+            at = int(np.argmax(kinds == TEXT))
+            text = list(self._texts)[self._codes[at]] if cells is None else cells[at].strip()
+            self._first_text = (self._n_rows + at, text)
+        self._values.append(values)
+        self._kinds.append(kinds)
+        self._n_rows += len(values)

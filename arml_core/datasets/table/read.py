@@ -8,7 +8,8 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from .bytes import MAX_BYTES, SAMPLE_BYTES, Source, find_encoding, read_bytes, u
 from .columns import Column, ColumnBuilder
 from .problems import Problem, Problems
 from .sniff import decimal_comma_example, first_row_is_data, sample_rows, sniff_separator
+
+if TYPE_CHECKING:
+    from _csv import Reader as _CsvReader
 
 MAX_COLUMNS = 2_000
 MAX_VALUES_IN_A_LINE = 100_000
@@ -151,23 +155,23 @@ class _Reader:
             self.found.append(problems.no_header())
 
     def read(self) -> Table:
-        records = self._records()
-        line, first = next(records, (0, []))
-        if not first:
+        chunks = self._chunks()
+        first_lines, first_rows = next(chunks, ([], []))
+        if not first_rows:
             raise _Stop(problems.empty_file())
-        if len(first) > self.max_columns:
-            raise _Stop(problems.too_wide(len(first), self.max_columns))
-        names = self._names(first)
+        if len(first_rows[0]) > self.max_columns:
+            raise _Stop(problems.too_wide(len(first_rows[0]), self.max_columns))
+        names = self._names([cell.strip() for cell in first_rows[0]])
         builders = [ColumnBuilder(name, self.decimal) for name in names]
         preview: list[tuple[str, ...]] = []
         lines: list[IntArray] = []
-        start = [] if self.header else [(line, first)]
-        for chunk in _chunks(start, records):
-            kept = self._of_width(chunk, len(names))
-            if kept:
-                preview += [tuple(cells) for _, cells in kept[: PREVIEW_ROWS - len(preview)]]
-                lines.append(np.array([line for line, _ in kept], dtype=np.intp))
-                for builder, cells in zip(builders, zip(*(cells for _, cells in kept), strict=True), strict=True):
+        start = int(self.header)
+        for chunk_lines, chunk_rows in chain([(first_lines[start:], first_rows[start:])], chunks):
+            kept_lines, rows = self._of_width(chunk_lines, chunk_rows, len(names))
+            if rows:
+                preview += [tuple(cell.strip() for cell in row) for row in rows[: PREVIEW_ROWS - len(preview)]]
+                lines.append(np.array(kept_lines, dtype=np.intp))
+                for builder, cells in zip(builders, zip(*rows, strict=True), strict=True):
                     builder.extend(cells)
         self._report_ragged(len(names))
         if not lines:
@@ -202,22 +206,34 @@ class _Reader:
         end = max(sample.rfind("\n"), sample.rfind("\r"))
         return sample[: end + 1] if end > 0 else sample
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Every record with the line it starts on; blank lines are passed over."""
+    def _chunks(self) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
+        """The records by chunks, each with the line it starts on; blank lines are passed over."""
         reader = csv.reader(
-            self._bounded_lines(), delimiter=self.separator, skipinitialspace=self.separator != " ", strict=True
+            self._bounded_lines() if self._may_have_long_lines() else self._text(),
+            delimiter=self.separator,
+            skipinitialspace=self.separator != " ",
+            strict=True,
         )
-        line = 1
+        read_chunk = _quoted_chunk if b'"' in self.content else _plain_chunk
         while True:
-            try:
-                cells = next(reader)
-            except StopIteration:
+            lines, rows = read_chunk(reader)
+            if not rows:
                 return
-            except csv.Error as error:
-                raise _Stop(_quoting_problem(str(error), line)) from error
-            if cells and (len(cells) > 1 or cells[0].strip()):
-                yield line, [cell.strip() for cell in cells]
-            line = reader.line_num + 1
+            if min(map(len, rows)) <= 1:
+                filled = [k for k, row in enumerate(rows) if len(row) > 1 or (row and row[0].strip())]
+                lines, rows = [lines[k] for k in filled], [rows[k] for k in filled]
+            if rows:
+                yield lines, rows
+
+    def _may_have_long_lines(self) -> bool:
+        if self.encoding != "utf-8-sig":
+            return True
+        start = 0
+        while len(self.content) - start > MAX_VALUES_IN_A_LINE:
+            start = self.content.rfind(b"\n", start, start + MAX_VALUES_IN_A_LINE) + 1
+            if start == 0:
+                return True
+        return False
 
     def _bounded_lines(self) -> Iterator[str]:
         """The lines, none with so many separators that its list of values would fill the memory."""
@@ -244,13 +260,17 @@ class _Reader:
         self.nameless = {i for i, name in enumerate(first) if not name}
         return names
 
-    def _of_width(self, chunk: Sequence[tuple[int, list[str]]], width: int) -> list[tuple[int, list[str]]]:
-        kept = [record for record in chunk if len(record[1]) == width]
-        if len(kept) < len(chunk):
-            self.ragged_lines.extend(line for line, cells in chunk if len(cells) != width)
-            if len(self.ragged_counts) < RAGGED_SHOWN:
-                self.ragged_counts += [len(cells) for _, cells in chunk if len(cells) != width]
-        return kept
+    def _of_width(
+        self, lines: Sequence[int], rows: list[list[str]], width: int
+    ) -> tuple[Sequence[int], list[list[str]]]:
+        if all(len(row) == width for row in rows):
+            return lines, rows
+        ragged = [k for k, row in enumerate(rows) if len(row) != width]
+        self.ragged_lines.extend(lines[k] for k in ragged)
+        if len(self.ragged_counts) < RAGGED_SHOWN:
+            self.ragged_counts += [len(rows[k]) for k in ragged]
+        kept = [k for k, row in enumerate(rows) if len(row) == width]
+        return [lines[k] for k in kept], [rows[k] for k in kept]
 
     def _report_ragged(self, width: int) -> None:
         lines = self.ragged_lines
@@ -294,17 +314,31 @@ class _Reader:
         return len(columns[0].values) >= 5  # without a name, a few rising numbers prove little
 
 
-def _chunks(
-    start: list[tuple[int, list[str]]], records: Iterator[tuple[int, list[str]]]
-) -> Iterator[list[tuple[int, list[str]]]]:
-    chunk = start
-    for record in records:
-        chunk.append(record)
-        if len(chunk) >= CHUNK_ROWS:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+def _plain_chunk(reader: _CsvReader) -> tuple[Sequence[int], list[list[str]]]:
+    """The next records of a file without quotes, in which every line is a record."""
+    start = reader.line_num + 1
+    try:
+        rows = list(islice(reader, CHUNK_ROWS))
+    except csv.Error as error:
+        raise _Stop(_quoting_problem(str(error), reader.line_num)) from error
+    return range(start, start + len(rows)), rows
+
+
+def _quoted_chunk(reader: _CsvReader) -> tuple[Sequence[int], list[list[str]]]:
+    """The next records of a file in which a record may take several lines."""
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    while len(rows) < CHUNK_ROWS:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            raise _Stop(_quoting_problem(str(error), line)) from error
+        lines.append(line)
+        rows.append(row)
+    return lines, rows
 
 
 def _quoting_problem(error: str, line: int) -> Problem:
