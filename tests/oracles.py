@@ -207,8 +207,8 @@ def _boxed_halfspace(a, b, room) -> float:
     """One half-space and a box in ℓ2: z = clip(λa) for the λ that just reaches b, by bisection."""
     if b <= 0:
         return 0.0
-    reach = np.where(a > 0, a * room[:, 1], a * room[:, 0])
-    if reach.sum() < b:
+    reach = [a_f * (high if a_f > 0 else low) for a_f, (low, high) in zip(a, room, strict=True) if a_f != 0]
+    if sum(reach) < b:
         return np.inf
     low, high = 0.0, 1.0
     while a @ np.clip(high * a, room[:, 0], room[:, 1]) < b * (1 - 1e-14):
