@@ -1,0 +1,204 @@
+"""The process that computes, ``python -m arml_core.jobs.child``: it waits with torch imported, one job at a time.
+
+It is started by the worker, reads orders as JSON lines from stdin and answers on stdout. When stdin closes, the
+worker is gone and so is this process, at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+import numpy as np
+import torch
+
+from ..errors import Cancelled
+from ..learners.arml import ARML
+from .database import Database
+from .errors import StoreError
+from .files import write_arrays
+from .joblog import say
+from .paths import Paths
+from .queue import Queue
+from .reporter import Paused, Reporter
+from .reserve import with_room
+from .status import CANCELLED, FAILED
+from .tasks import Bench, RunDamaged, run_job
+from .workspace import Workspace
+
+NICENESS = 10
+LOG_LIMIT = 2**20
+_PR_SET_PDEATHSIG = 1
+
+
+class Child:
+    """Orders in, answers out."""
+
+    def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
+        self._orders, self._answers = orders, answers
+        self._inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._reporter: Reporter | None = None
+        self._current = ""
+        self._paths = Paths.default()
+        self._database = Database(self._paths.database)
+        self._queue = Queue(self._database)
+        self._bench = Bench(self._paths, self._database)
+
+    def serve(self) -> None:
+        threading.Thread(target=self._listen, name="orders", daemon=True).start()
+        warm_up()
+        self._answer(event="ready", devices=_devices())
+        while True:
+            order = self._inbox.get()
+            self._run(order["job"], order["lease"], order["device"])
+            self._answer(event="free", job=order["job"])
+
+    def _listen(self) -> None:
+        for line in self._orders:
+            order = json.loads(line)
+            if order["order"] == "run":
+                self._inbox.put(order)
+            elif self._reporter is not None and order["job"] == self._current:
+                (self._reporter.stop_now if order["order"] == "cancel" else self._reporter.pause_now).set()
+        os._exit(1)  # the worker is gone; nobody would take an answer
+
+    def _run(self, job: str, lease: str, device: str) -> None:
+        row = self._queue.job(job, lease)
+        if row is None:
+            return
+        self._reporter, self._current = Reporter(self._queue, job, lease), job
+        state, reason = "", ""
+        with _log(self._paths, job):
+            say(f"{row['kind']} {row['title']}, attempt {row['attempt']}, process {os.getpid()}")
+            try:
+                with self._reporter:
+                    arrays = run_job(self._bench, row, lease, device, self._reporter)
+                    self._reporter.phase("saving")
+                    sha256 = write_arrays(self._paths.result(job), arrays)
+                    self._reporter.check()
+                if not self._queue.finish(job, lease, sha256):
+                    raise Cancelled
+                Workspace(self._paths.work_of(job)).remove()
+                say("done")
+            except Paused:
+                self._queue.give_back(job, lease, "the worker was stopped", counts=False)
+                say("paused")
+            except Cancelled:
+                state = CANCELLED
+                say("cancelled")
+            except RunDamaged as error:
+                self._queue.wait_for_run(job, lease, error.run, error.note)
+                say(error.note)
+            except BaseException as error:
+                say(traceback.format_exc())
+                state, reason = FAILED, explain(error)
+            finally:
+                self._reporter, self._current = None, ""
+        if state:
+            self._end(job, lease, state, reason)
+
+    def _end(self, job: str, lease: str, state: str, reason: str) -> None:
+        try:
+            with_room(self._paths.reserve, lambda: self._queue.end(job, lease, state, reason))
+        except StoreError:  # the worker tries until there is room
+            self._answer(event="unsaved", job=job, lease=lease, state=state, reason=reason)
+
+    def _answer(self, **message: Any) -> None:
+        self._answers.write(json.dumps(message).encode() + b"\n")
+        self._answers.flush()
+
+
+def explain(error: BaseException) -> str:
+    """Why a job failed, in one sentence; the log has the rest."""
+    if isinstance(error, MemoryError):
+        return f"there was not enough memory: {error}" if str(error) else "there was not enough memory"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    if isinstance(error, ValueError | ArithmeticError | OSError) and str(error):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def _log(paths: Paths, job: str) -> Iterator[None]:
+    """Everything printed, by C code too, goes to the job's log; a disk without room for it gets none."""
+    try:
+        handle = os.open(paths.log(job), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if os.fstat(handle).st_size > LOG_LIMIT:
+            os.ftruncate(handle, 0)
+    except OSError:
+        handle = os.open(os.devnull, os.O_WRONLY)
+    before = os.dup(2)
+    os.dup2(handle, 1)
+    os.dup2(handle, 2)
+    ended = threading.Event()
+    threading.Thread(target=_limit_log, args=(handle, ended), daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os.dup2(before, 1)
+        os.dup2(before, 2)
+        os.close(before)
+
+
+def _limit_log(handle: int, ended: threading.Event) -> None:
+    """A job that prints without end must not fill the disk."""
+    while not ended.wait(1.0):
+        if os.fstat(handle).st_size > LOG_LIMIT:
+            os.write(handle, f"\nthe log is cut here, at {LOG_LIMIT} bytes\n".encode())
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+            break
+    ended.wait()
+    os.close(handle)
+
+
+def warm_up() -> None:
+    """Train a little: parts of torch are imported and set up at their first use, which takes seconds."""
+    x = np.random.default_rng(0).random((32, 4))
+    ARML(n_epochs=2, random_state=0, device="cpu").fit(x, np.arange(32) % 2)
+
+
+def _devices() -> list[str]:
+    if torch.cuda.is_available():
+        return [f"cuda:{i}" for i in range(torch.cuda.device_count())]
+    return ["mps"] if torch.backends.mps.is_available() else []
+
+
+def _die_with_parent() -> None:
+    """Linux ends this process with the worker even if it is deep in C code and does not look at stdin."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main() -> None:
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o077)
+    os.nice(NICENESS)
+    faulthandler.enable()
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    orders = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # stray prints must not look like answers
+    Child(orders, answers).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,368 @@
+"""The one door to background work, for pages, the command line and notebooks."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..datasets import Dataset, load_dataset
+from ..datasets.base import content_hash
+from ..metric import as_metric
+from ..threat import ThreatModel
+from .collect import Garbage, collect
+from .contents import Contents, Upload
+from .database import Database, Row
+from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob
+from .files import read_arrays, set_aside, write_arrays
+from .launch import WorkerStatus, start_worker, starting, stop_worker, worker_pid, worker_status
+from .learners import entry_of
+from .owners import PUBLIC, Visitor
+from .paths import Paths, checked
+from .radii import Radii, joined
+from .requests import Request, Requests
+from .results import History, RunResult, history_from, history_of, run_result
+from .spec import GIVEN, EvaluationKind, EvaluationSpec, PointsSpec, RunSpec
+from .status import DONE, QUEUED, STATES, JobStatus, status_from
+from .training import run_arrays
+from .workspace import read_parts
+
+POLL_SECONDS = 0.05
+LOG_TAIL = 64 * 1024
+
+
+class Store:
+    """The open store; one is enough for a process, threads may share it."""
+
+    def __init__(self, paths: Paths | None = None) -> None:
+        self.paths = Paths.default() if paths is None else paths
+        try:
+            self.paths.create()
+        except OSError as error:
+            if not self.paths.database.exists():
+                raise StoreError(
+                    f"{self.paths.root} cannot be made ({error.strerror}). Set ARML_HOME to a folder you can write to"
+                ) from error
+        self.database = Database(self.paths.database)
+        self.contents = Contents(self.paths, self.database)
+        self.requests = Requests(self.database)
+
+
+class Client:
+    """Background work for one visitor.
+
+    Parameters
+    ----------
+    store : the open store; by default that of ``ARML_HOME``.
+    owner : the visitor's key in shared mode (:func:`~arml_core.jobs.new_key`); ignored on localhost.
+    start : whether a worker is started when there is work and none lives.
+    """
+
+    def __init__(self, store: Store | None = None, owner: str | None = None, start: bool = True) -> None:
+        self.store = Store() if store is None else store
+        self.visitor = Visitor.of(owner)
+        self._start = start
+
+    # asking for work ------------------------------------------------------------------------------------------
+
+    def train(
+        self,
+        dataset: Dataset | str,
+        learner: str = "arml",
+        parameters: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        device: str = "auto",
+        priority: int = 0,
+    ) -> JobStatus:
+        """Ask for a training; if it was done before, the status says so at once.
+
+        `dataset` is a name or a loaded dataset; one from a file is private to this visitor. A higher `priority`
+        goes first.
+        """
+        data = load_dataset(dataset) if isinstance(dataset, str) else dataset
+        spec = RunSpec(data.fingerprint, learner, dict(parameters or {}), seed, device).normalised()
+        scope = self.store.contents.put_dataset(data, self.visitor)
+        entry = entry_of(learner)
+        executor = os.environ.get("ARML_DASK", "").strip()
+        accelerated = entry.on_device and device != "cpu"
+        title = f"{entry.title} on {data.title}"
+        return self._submit(
+            Request(spec, scope, title, data.fingerprint, scope, None, None, executor, accelerated, priority)
+        )
+
+    def certify(
+        self,
+        run: str,
+        n_neighbors: int = 1,
+        method: str = "votes",
+        threat: ThreatModel | None = None,
+        points: PointsSpec | None = None,
+        budget: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        priority: int = 0,
+    ) -> JobStatus:
+        """Ask for certificates of a run's metric; it may still be training."""
+        spec = self._evaluation("certify", run, n_neighbors, method, threat, points, budget, 0, options)
+        return self._submit_evaluation(spec, priority)
+
+    def attack(
+        self,
+        run: str,
+        n_neighbors: int = 1,
+        method: str = "whitebox",
+        threat: ThreatModel | None = None,
+        points: PointsSpec | None = None,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+        priority: int = 0,
+    ) -> JobStatus:
+        """Ask for attacks on a run's metric."""
+        spec = self._evaluation("attack", run, n_neighbors, method, threat, points, None, seed, options)
+        return self._submit_evaluation(spec, priority)
+
+    def add_metric(self, dataset: Dataset | str, metric: Any, title: str = "A given metric") -> JobStatus:
+        """Enter a metric from elsewhere (a PSD matrix, a Metric, a fitted learner) as a finished run."""
+        data = load_dataset(dataset) if isinstance(dataset, str) else dataset
+        components = as_metric(metric, data.n_features).components
+        scope = self.store.contents.put_dataset(data, self.visitor)
+        if self.visitor.shared:  # a matrix somebody brought is theirs, whatever the dataset
+            scope = self.visitor.private_scope()
+        spec = RunSpec(data.fingerprint, GIVEN, {"sha256": content_hash([components])}, 0, "cpu")
+        dataset_scope = scope if data.group == "file" else PUBLIC
+        request = Request(spec, scope, f"{title} for {data.title}", data.fingerprint, dataset_scope)
+        sha256 = write_arrays(self.store.paths.result(request.id), run_arrays(components, {}, 0))
+        return self.status(self.store.requests.add_done(request, self.visitor, sha256))
+
+    def add_points(self, X: ArrayLike, y: ArrayLike | None = None, title: str = "Query rows") -> PointsSpec:
+        """Keep the rows of a query file, private to this visitor, to be certified or attacked."""
+        digest, _ = self.store.contents.put_points(X, y, self.visitor, title)
+        return PointsSpec("given", None, digest, labels=y is not None)
+
+    def add_dataset(self, dataset: Dataset) -> str:
+        """Keep a dataset, so that :meth:`dataset` finds it after a reload; returns its fingerprint."""
+        self.store.contents.put_dataset(dataset, self.visitor)
+        return dataset.fingerprint
+
+    # looking ----------------------------------------------------------------------------------------------------
+
+    def status(self, job: str) -> JobStatus:
+        """Where a job stands; :class:`UnknownJob` if there is none that this visitor may see."""
+        row = self._row(job)
+        alive = self._watch(row)
+        position = self.store.requests.position(row) if row["state"] == QUEUED else None
+        return status_from(row, position, self.store.requests.owned(job, self.visitor), alive)
+
+    def list(self, states: Sequence[str] = STATES, limit: int = 200) -> list[JobStatus]:
+        """Jobs this visitor may see: running, queued in their order, then the others, newest first."""
+        rows = self.store.requests.listed(self.visitor, tuple(states), limit)
+        alive = worker_pid(self.store.paths) is not None
+        if not alive and any(row["state"] in ("queued", "running", "cancelling") for row in rows):
+            self._wake()
+        places = {row["id"]: self.store.requests.position(row) for row in rows if row["state"] == QUEUED}
+        return [
+            status_from(row, places.get(row["id"]), bool(row["asked"]) or not self.visitor.shared, alive)
+            for row in rows
+        ]
+
+    def wait(self, job: str, timeout: float | None = None) -> JobStatus:
+        """Wait until the job is at rest; TimeoutError after `timeout` seconds."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            status = self.status(job)
+            at_rest = status.is_at_rest and self._row(job)["state"] == status.state
+            if at_rest:
+                return status
+            if until is not None and time.monotonic() > until:
+                raise TimeoutError(f"job {job} is {status.state} after {timeout:g} s")
+            time.sleep(POLL_SECONDS)
+
+    def history(self, job: str, after: int = 0) -> History:
+        """What a training has reported after step `after`: loss, radius, eigenvalues, …"""
+        row = self._row(job)
+        if row["state"] == DONE and row["kind"] == "train":
+            return history_of(self.result(job), after)
+        return history_from(self.store.requests.history(job, after), after)
+
+    def result(self, job: str) -> Any:
+        """A :class:`RunResult` for a training, :class:`Radii` for an evaluation.
+
+        A file that is missing or damaged is named, set aside and computed again: :class:`DamagedFile`.
+        """
+        row = self._row(job)
+        if row["state"] != DONE:
+            raise NotReady(f"job {job} is {row['state']}; its result is not there yet")
+        path = self.store.paths.result(job)
+        try:
+            arrays = read_arrays(path, row["sha256"])
+        except DamagedFile as error:
+            raise self._damaged(row, error) from error
+        return run_result(arrays) if row["kind"] == "train" else Radii.from_arrays(arrays)
+
+    def run(self, job: str) -> RunResult:
+        """The result of a training."""
+        found = self.result(job)
+        if not isinstance(found, RunResult):
+            raise ValueError(f"job {job} is not a training")
+        return found
+
+    def radii(self, job: str) -> Radii | None:
+        """The rows of an evaluation that are finished so far, all of them once it is done; None if there are none."""
+        row = self._row(job)
+        if row["kind"] == "train":
+            raise ValueError(f"job {job} is a training; it has no radii")
+        if row["state"] == DONE:
+            whole = self.result(job)
+            return whole if isinstance(whole, Radii) else None
+        return joined(radii for _, radii in read_parts(self.store.paths.work_of(job)))
+
+    def log(self, job: str) -> str:
+        """The end of the job's log."""
+        self._row(job)
+        try:
+            with self.store.paths.log(job).open("rb") as stream:
+                stream.seek(max(0, os.fstat(stream.fileno()).st_size - LOG_TAIL))
+                return stream.read().decode(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def dataset(self, digest: str) -> Dataset:
+        """The dataset a job refers to, for whoever may see it."""
+        return self.store.contents.get_dataset(digest, self.store.contents.find_scope(digest, self.visitor))
+
+    def uploads(self) -> Sequence[Upload]:
+        """This visitor's uploads, newest first, with the time they expire."""
+        return self.store.contents.uploads(self.visitor)
+
+    # changing ---------------------------------------------------------------------------------------------------
+
+    def cancel(self, job: str) -> JobStatus:
+        """Stop a job. In shared mode others may wait for the same work: then it goes on for them."""
+        self._mine(job)
+        self.store.requests.cancel(job, self.visitor)
+        return self.status(job)
+
+    def retry(self, job: str) -> JobStatus:
+        """Queue a job again that was cancelled, failed or was lost; it continues from its last checkpoint."""
+        self._mine(job)
+        self.store.requests.retry(job, os.environ.get("ARML_DASK", "").strip())
+        self._wake(ask=True)
+        return self.status(job)
+
+    def gc(self, dry_run: bool = True, older_than_days: float | None = None) -> Sequence[Garbage]:
+        """Throw away expired uploads, leftovers and, if asked, old results; `dry_run` only lists them."""
+        if self.visitor.shared and self.visitor.tag != "":
+            raise NotYours("only whoever runs the app can clean up")
+        older_than = None if older_than_days is None else older_than_days * 86_400
+        return collect(self.store.paths, self.store.database, dry_run, older_than)
+
+    # the worker -------------------------------------------------------------------------------------------------
+
+    def worker(self) -> WorkerStatus:
+        return worker_status(self.store.paths, self.store.database)
+
+    def start_worker(self) -> None:
+        """Start the worker ahead of the first job, so that the first job begins at once."""
+        self._wake(ask=True)
+
+    def stop_worker(self) -> bool:
+        return stop_worker(self.store.paths, self.store.database)
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _evaluation(
+        self,
+        kind: EvaluationKind,
+        run: str,
+        n_neighbors: int,
+        method: str,
+        threat: ThreatModel | None,
+        points: PointsSpec | None,
+        budget: float | None,
+        seed: int,
+        options: Mapping[str, Any] | None,
+    ) -> EvaluationSpec:
+        return EvaluationSpec(
+            kind,
+            run,
+            n_neighbors,
+            method,
+            ThreatModel() if threat is None else threat,
+            PointsSpec() if points is None else points,
+            budget,
+            seed,
+            dict(options or {}),
+        ).normalised()
+
+    def _submit_evaluation(self, spec: EvaluationSpec, priority: int) -> JobStatus:
+        run = self._row(spec.run)
+        if run["kind"] != "train":
+            raise ValueError(f"job {spec.run} is not a training; certify and attack need one")
+        scope = run["scope"]
+        if spec.points.digest is not None:
+            found = self.store.contents.find_scope(spec.points.digest, self.visitor)
+            scope = found if found != PUBLIC else scope
+        executor = os.environ.get("ARML_DASK", "").strip()
+        title = f"{spec.kind.capitalize()} ({spec.method}, K = {spec.n_neighbors}): {run['title']}"
+        request = Request(
+            spec,
+            scope,
+            title,
+            run["dataset"],
+            run["dataset_scope"],
+            spec.points.digest,
+            spec.run,
+            executor,
+            accelerated=not executor,
+            priority=priority,
+        )
+        return self._submit(request)
+
+    def _submit(self, request: Request) -> JobStatus:
+        row = self.store.requests.get(request.id)
+        if row is not None and row["state"] == DONE and not self.store.paths.result(request.id).exists():
+            self.store.requests.recompute(request.id, f"the file {request.id}.npz is missing; it is computed again")
+        job = self.store.requests.add(request, self.visitor)
+        after = self.store.requests.get(job)
+        if after is not None and after["state"] != DONE:
+            self._wake(ask=True)
+        return self.status(job)
+
+    def _row(self, job: str) -> Row:
+        try:
+            row = self.store.requests.get(checked(job))
+        except ValueError:
+            row = None
+        if row is None or not self.visitor.sees(row["scope"]):
+            raise UnknownJob(f"there is no job {job[:80]!r}")
+        return row
+
+    def _mine(self, job: str) -> Row:
+        row = self._row(job)
+        if not self.store.requests.owned(job, self.visitor):
+            raise NotYours("somebody else asked for this job; only they can change it")
+        return row
+
+    def _damaged(self, row: Row, error: DamagedFile) -> DamagedFile:
+        note = f"{error}; it was set aside and is computed again"
+        set_aside(self.store.paths.result(row["id"]), self.store.paths.damaged)
+        self.store.requests.recompute(row["id"], note)
+        self._wake(ask=True)
+        return DamagedFile(note)
+
+    def _watch(self, row: Row) -> bool:
+        """Whether a worker lives; if there is work for it and it does not, start one."""
+        alive = worker_pid(self.store.paths) is not None
+        if not alive and row["state"] in ("queued", "running", "cancelling"):
+            self._wake()
+        return alive
+
+    def _wake(self, ask: bool = False) -> None:
+        """Start a worker if none lives. Looking does not restart one that was stopped on purpose; asking does."""
+        if not self._start or self.store.database.read_only or starting():
+            return
+        if not ask and self.worker().held:
+            return
+        start_worker(self.store.paths)

@@ -1,0 +1,119 @@
+"""One SQLite connection in WAL mode that threads may share, with errors in plain words."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .errors import StoreError
+from .schema import migrate
+
+BUSY_MS = 30_000
+Row = sqlite3.Row
+
+
+class Database:
+    """Short reads and short transactions; writers of several processes wait for each other.
+
+    SQLite's WAL mode needs all processes on one machine: ``ARML_HOME`` on a network drive is for one host only.
+    On a read-only disk the database can still be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self.read_only = False
+        try:
+            self._connection = self._open()
+        except sqlite3.Error as error:
+            raise self._explain(error) from error
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """All rows of a query."""
+        with self._lock, self._explained():
+            return self._connection.execute(sql, values).fetchall()
+
+    def row(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
+        """The first row of a query, or None."""
+        with self._lock, self._explained():
+            first: Row | None = self._connection.execute(sql, values).fetchone()
+            return first
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that holds the write lock from its start; an exception undoes it."""
+        with self._lock, self._explained():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def data_version(self) -> int:
+        """A number that changes when another connection has written; asking costs next to nothing."""
+        row = self.row("PRAGMA data_version")
+        return int(row[0]) if row else 0
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            connection = _connect(f"{self._path.absolute().as_uri()}?mode=rwc")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            migrate(connection)
+            return connection
+        except sqlite3.OperationalError:
+            if not self._path.exists():
+                raise
+            connection = self._open_read_only()
+            self.read_only = True
+            return connection
+
+    def _open_read_only(self) -> sqlite3.Connection:
+        """`immutable` lets SQLite read where it cannot make its shared-memory file: on a read-only disk."""
+        last: sqlite3.Error | None = None
+        for flags in ("mode=ro", "mode=ro&immutable=1"):
+            try:
+                connection = _connect(f"{self._path.absolute().as_uri()}?{flags}")
+                connection.execute("SELECT COUNT(*) FROM jobs").fetchone()
+                return connection
+            except sqlite3.Error as error:
+                last = error
+        assert last is not None
+        raise last
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: sqlite3.Error) -> StoreError:
+        code = getattr(error, "sqlite_errorname", "") or ""
+        folder = self._path.parent
+        if code.startswith("SQLITE_FULL"):
+            return StoreError(f"the disk is full: {folder} cannot take another entry. Free some space and try again")
+        if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
+            return StoreError(f"{folder} cannot be written. Make it writable, or set ARML_HOME to another folder")
+        if code.startswith("SQLITE_BUSY"):
+            return StoreError(f"the job store in {folder} has been busy for {BUSY_MS // 1000} s; try again")
+        if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            return StoreError(f"the job store {self._path} is damaged ({error}). Move it away to start a new one")
+        return StoreError(f"the job store {self._path} failed: {error}")
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    return connection

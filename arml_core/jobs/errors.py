@@ -1,0 +1,27 @@
+"""What can go wrong around a job, each with a sentence that says what to do."""
+
+from __future__ import annotations
+
+
+class StoreError(OSError):
+    """The store cannot be read or written: a full or read-only disk, a damaged database, a newer schema."""
+
+
+class UnknownJob(ValueError):
+    """There is no such job, or it belongs to somebody else: the two are not told apart."""
+
+
+class NotYours(ValueError):
+    """The job may be seen but not changed by this visitor."""
+
+
+class NotReady(ValueError):
+    """The result was asked for before the job was done."""
+
+
+class DamagedFile(ValueError):
+    """A file of the store is missing or its content changed; it was set aside and will be computed again."""
+
+
+class WorkerRunning(ValueError):
+    """Another worker already serves this folder."""

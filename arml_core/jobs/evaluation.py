@@ -1,0 +1,90 @@
+"""The rows of an evaluation and how one block of them is computed, wherever that happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..datasets import Dataset
+from ..knn import MahalanobisKNN
+from ..metric import Metric
+from ..progress import Callback
+from ..rounding import FloatArray, IntArray
+from .radii import Radii
+from .spec import EvaluationSpec, PointsSpec
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What every block needs and what is sent to a machine once: the training set and the metric."""
+
+    key: str
+    X: FloatArray
+    y: NDArray[Any]
+    components: FloatArray
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that are evaluated: points, labels or None, and for training rows their own index to leave out."""
+
+    X: NDArray[np.floating]
+    y: NDArray[Any] | None
+    exclude: IntArray | None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def take(self, index: IntArray) -> Rows:
+        return Rows(
+            self.X[index],
+            None if self.y is None else self.y[index],
+            None if self.exclude is None else self.exclude[index],
+        )
+
+
+def rows_of(dataset: Dataset, points: PointsSpec, given: tuple[NDArray[Any], NDArray[Any] | None] | None) -> Rows:
+    """The rows a :class:`PointsSpec` means; `given` is the query file if it means one."""
+    exclude = None
+    x: NDArray[Any]
+    y: NDArray[Any] | None
+    if points.part == "given":
+        assert given is not None
+        x, y = given
+        if y is None and points.labels:
+            raise ValueError("the query rows have no labels; evaluate them without")
+    elif points.part == "evaluation":
+        x, y = dataset.evaluation(points.n or 1000)
+    elif points.part == "train":
+        x, y = dataset.X_train, dataset.y_train
+        exclude = np.arange(len(x), dtype=np.intp)
+    else:
+        x, y = dataset.X_test, dataset.y_test
+    n = len(x) if points.n is None else min(points.n, len(x))
+    if n == 0:
+        raise ValueError(f"{dataset.title} has no {points.part} rows to evaluate")
+    return Rows(x[:n], y[:n] if points.labels and y is not None else None, None if exclude is None else exclude[:n])
+
+
+def classifier(reference: Reference, n_neighbors: int, device: str = "auto") -> MahalanobisKNN:
+    """The fitted classifier that is evaluated."""
+    metric = Metric.from_components(reference.components)
+    return MahalanobisKNN(n_neighbors=n_neighbors, metric=metric, device=device).fit(reference.X, reference.y)
+
+
+def compute(
+    knn: MahalanobisKNN, spec: EvaluationSpec, rows: Rows, index: IntArray, callback: Callback | None = None
+) -> Radii:
+    """The radii of one block; `index` names its rows within the whole."""
+    arguments: dict[str, Any] = {"method": spec.method, "threat": spec.threat, "callback": callback, **spec.options}
+    if spec.budget is not None:
+        arguments["budget"] = spec.budget
+    if rows.exclude is not None:
+        arguments["exclude"] = rows.exclude
+    if spec.kind == "attack":
+        arguments["random_state"] = spec.seed
+        return Radii.from_result(knn.attack(rows.X, rows.y, **arguments), index)
+    return Radii.from_result(knn.certify(rows.X, rows.y, **arguments), index)

@@ -1,0 +1,49 @@
+"""Block after block in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...knn import MahalanobisKNN
+from ...progress import Callback
+from ...rounding import IntArray
+from ..evaluation import Reference, Rows, classifier, compute
+from ..radii import Radii
+from ..spec import EvaluationSpec
+
+
+class LocalExecutor:
+    """Keeps the last classifier: the next evaluation is often the same metric with another method."""
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[str, int, str], MahalanobisKNN] | None = None
+        self.device = "auto"
+
+    def evaluate(
+        self,
+        reference: Reference,
+        spec: EvaluationSpec,
+        rows: Rows,
+        blocks: Sequence[IntArray],
+        done: int,
+        keep: Callable[[Radii], None],
+        callback: Callback,
+    ) -> None:
+        knn = self._classifier(reference, spec.n_neighbors)
+        total = len(rows)
+        for index in blocks:
+            before = done
+
+            def within(part: int, _: int, info: Mapping[str, Any], before: int = before) -> None:
+                callback(before + part, total, info)
+
+            keep(compute(knn, spec, rows.take(index), index, within))
+            done += len(index)
+            callback(done, total, {})
+
+    def _classifier(self, reference: Reference, n_neighbors: int) -> MahalanobisKNN:
+        key = (reference.key, n_neighbors, self.device)
+        if self._last is None or self._last[0] != key:
+            self._last = (key, classifier(reference, n_neighbors, self.device))
+        return self._last[1]

@@ -1,0 +1,34 @@
+"""The learners a job may use: those of this package, and those the operator names.
+
+``ARML_LEARNERS`` holds ``module:NAME`` entries parted by blanks, each a
+:class:`~arml_core.learners.registry.LearnerEntry`. Only whoever starts the app can set it: a name that comes from a
+page never leads to an import.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+
+from ..learners.registry import LEARNERS, LearnerEntry, get_learner
+
+
+def entry_of(name: str) -> LearnerEntry:
+    """The learner with this name; a ValueError that lists the names if there is none."""
+    if name in LEARNERS:
+        return LEARNERS[name]
+    added = _added(os.environ.get("ARML_LEARNERS", ""))
+    return added[name] if name in added else get_learner(name)
+
+
+@cache
+def _added(entries: str) -> dict[str, LearnerEntry]:
+    found = {}
+    for entry in entries.split():
+        module, _, attribute = entry.partition(":")
+        learner = getattr(import_module(module), attribute)
+        if not isinstance(learner, LearnerEntry):
+            raise ValueError(f"ARML_LEARNERS names {entry}, which is not a LearnerEntry")
+        found[learner.name] = learner
+    return found

@@ -1,0 +1,144 @@
+"""A job's progress on its way to the store: the computation only sets variables, a thread writes them down."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import Cancelled
+from .errors import StoreError
+from .eta import TimeLeft
+from .queue import Queue
+
+INTERVAL = 0.25
+HISTORY_ROWS = 2000
+SPECTRUM = 64
+SPECTRUM_SECONDS = 2.0
+COST_SHARE = 0.05
+"""At most this part of the time goes into eigenvalues and checkpoints."""
+
+
+class Paused(Cancelled):
+    """The worker ends on purpose: the job goes back to the queue."""
+
+
+class Pacer:
+    """Says when something costly is due again: after `interval`, and later if it takes long itself."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval, self._next = interval, time.monotonic() + interval
+
+    def due(self) -> bool:
+        return time.monotonic() >= self._next
+
+    def done(self, cost: float) -> None:
+        self._next = time.monotonic() + max(self._interval, cost / COST_SHARE)
+
+
+class Reporter:
+    """Phase, progress, time left and history of one job.
+
+    :meth:`callback` fits every long call of this package; it raises :class:`~arml_core.Cancelled` when the job is
+    to stop. `stop_now` and `pause_now` are set from outside.
+    """
+
+    def __init__(self, queue: Queue, job: str, lease: str) -> None:
+        self._queue, self._job, self._lease = queue, job, lease
+        self.stop_now, self.pause_now = threading.Event(), threading.Event()
+        self._wake, self._ended = threading.Event(), threading.Event()
+        self._guard, self._writing = threading.Lock(), threading.Lock()
+        self._phase, self._done, self._total = "loading", 0, 0
+        self._fresh: list[tuple[int, dict[str, Any]]] = []
+        self._left = TimeLeft()
+        self._spectrum = Pacer(SPECTRUM_SECONDS)
+        self._reported = False
+        self._thread = threading.Thread(target=self._write_all_the_time, name="reporter", daemon=True)
+
+    def __enter__(self) -> Reporter:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._wake.set()
+        self._thread.join()
+
+    def phase(self, name: str) -> None:
+        """A new part of the job begins; it is written at once."""
+        self.check()
+        self._phase = name
+        self._wake.set()
+
+    def check(self) -> None:
+        """Raise if the job is to stop."""
+        if self.pause_now.is_set():
+            raise Paused
+        if self.stop_now.is_set():
+            raise Cancelled
+
+    def callback(self, done: int, total: int, info: Mapping[str, Any]) -> None:
+        """Progress of a training or a certification, with numbers for the history and a metric to look at."""
+        self.check()
+        with self._guard:
+            self._done, self._total = done, total
+            self._left.add(time.monotonic(), done)
+            numbers = self._numbers(done, total, info)
+            if numbers:
+                self._fresh.append((done, numbers))
+        if not self._reported:
+            self._reported = True
+            self._wake.set()
+
+    def _numbers(self, done: int, total: int, info: Mapping[str, Any]) -> dict[str, Any]:
+        numbers: dict[str, Any] = {}
+        if done % max(1, total // HISTORY_ROWS) == 0 or done == total:
+            numbers = {
+                name: float(value)
+                for name, value in info.items()
+                if isinstance(value, int | float | np.number) and not isinstance(value, bool) and np.isfinite(value)
+            }
+        if callable(info.get("metric")) and (self._spectrum.due() or done == total):
+            began = time.monotonic()
+            numbers["eigenvalues"] = eigenvalues(info["metric"]().components)
+            self._spectrum.done(time.monotonic() - began)
+        return numbers
+
+    def _write_all_the_time(self) -> None:
+        while True:
+            self._wake.wait(INTERVAL)
+            self._wake.clear()
+            ended = self._ended.is_set()
+            self.flush()
+            if ended:
+                return
+
+    def flush(self) -> None:
+        """Write down what is new; one writer at a time keeps the order."""
+        with self._writing:
+            self._write()
+
+    def _write(self) -> None:
+        with self._guard:
+            fresh, self._fresh = self._fresh, []
+            values = {
+                "phase": self._phase,
+                "done": self._done,
+                "total": self._total,
+                "seconds_left": self._left.left(self._total) if self._reported else None,
+            }
+        try:
+            if not self._queue.progress(self._job, self._lease, values, fresh):
+                self.stop_now.set()  # the job is somebody else's now
+        except StoreError:  # a full disk: the computation goes on, and its end will say so
+            with self._guard:
+                self._fresh = [*fresh, *self._fresh][-HISTORY_ROWS:]
+
+
+def eigenvalues(components: Any) -> list[float]:
+    """The largest eigenvalues of GᵀG, descending."""
+    singular = np.linalg.svd(np.asarray(components, dtype=np.float64), compute_uv=False)
+    return [float(value) for value in np.square(singular)[:SPECTRUM]]

@@ -1,0 +1,93 @@
+"""Results of jobs as the pages and notebooks use them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..metric import Metric
+from ..rounding import FloatArray, IntArray
+from .database import Row
+from .files import Arrays
+from .training import HISTORY_PREFIX
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A learned metric. It is accepted wherever a fitted learner is: ``MahalanobisKNN(metric=result)``.
+
+    `history_` has an array per quantity, an entry per iteration. `eigenvalues` are the largest of M as they were
+    after each of `eigenvalue_steps`.
+    """
+
+    components_: FloatArray
+    history_: dict[str, FloatArray]
+    n_iter_: int
+    eigenvalue_steps: IntArray
+    eigenvalues: FloatArray
+
+    @property
+    def metric(self) -> Metric:
+        return Metric.from_components(self.components_)
+
+    def get_mahalanobis_matrix(self) -> FloatArray:
+        """M = GᵀG."""
+        m: FloatArray = self.components_.T @ self.components_
+        return m
+
+
+def run_result(arrays: Arrays) -> RunResult:
+    """From the arrays of a result file."""
+    return RunResult(
+        arrays["components"],
+        {name.removeprefix(HISTORY_PREFIX): a for name, a in arrays.items() if name.startswith(HISTORY_PREFIX)},
+        int(arrays["n_iter"]),
+        arrays.get("eigenvalue_steps", np.empty(0, dtype=np.int64)).astype(np.intp),
+        arrays.get("eigenvalues", np.empty((0, 0))),
+    )
+
+
+@dataclass(frozen=True)
+class History:
+    """What a training has reported so far: for each quantity the steps and the values.
+
+    ``last`` is the newest step; give it as `after` to get only what is new. Eigenvalues are rows of a matrix.
+    """
+
+    steps: dict[str, IntArray]
+    values: dict[str, FloatArray]
+    last: int
+
+
+def history_from(rows: Sequence[Row], after: int) -> History:
+    """The history of a training under way, from the rows of the store."""
+    steps: dict[str, list[int]] = {}
+    values: dict[str, list[Any]] = {}
+    for row in rows:
+        for name, value in json.loads(row["numbers"]).items():
+            steps.setdefault(name, []).append(row["step"])
+            values.setdefault(name, []).append(value)
+    return History(
+        {name: np.array(found, dtype=np.intp) for name, found in steps.items()},
+        {name: np.array(found, dtype=np.float64) for name, found in values.items()},
+        rows[-1]["step"] if rows else after,
+    )
+
+
+def history_of(run: RunResult, after: int) -> History:
+    """The history of a finished training; an entry of `history_` belongs to the step of its place."""
+    steps = {name: np.arange(1, len(values) + 1) for name, values in run.history_.items()}
+    values = dict(run.history_)
+    if len(run.eigenvalue_steps):
+        steps["eigenvalues"], values["eigenvalues"] = run.eigenvalue_steps, run.eigenvalues
+    fresh = {name: at > after for name, at in steps.items()}
+    last = max((int(at[-1]) for at in steps.values() if len(at)), default=after)
+    return History(
+        {name: at[fresh[name]] for name, at in steps.items()},
+        {name: found[fresh[name]] for name, found in values.items()},
+        last,
+    )

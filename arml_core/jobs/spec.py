@@ -1,0 +1,200 @@
+"""What a job computes, as plain values with one canonical form: equal work has an equal key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ..certify import check_support
+from ..threat import ThreatModel
+from .learners import entry_of
+
+SPEC_VERSION = 1
+"""Part of every key: raise it when the same spec would no longer give the same numbers."""
+GIVEN = "given"
+"""The learner of a metric that came from elsewhere."""
+
+EvaluationKind = Literal["certify", "attack"]
+_NORM_NAMES = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
+_ATTACKS = ("whitebox", "boundary")
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A training: (dataset fingerprint, learner, parameters, seed)."""
+
+    dataset: str
+    learner: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    device: str = "auto"
+
+    @property
+    def kind(self) -> str:
+        return "train"
+
+    def normalised(self) -> RunSpec:
+        """Checked, with every default filled in, so that leaving a parameter out is not different work."""
+        if self.learner == GIVEN:
+            return self
+        entry = entry_of(self.learner)
+        parameters = {p.name: p.default for p in entry.parameters}
+        for name, value in self.parameters.items():
+            parameters[name] = entry.parameter(name).check(plain(value))
+        return RunSpec(
+            self.dataset,
+            self.learner,
+            parameters,
+            int(self.seed) if entry.seeded else 0,
+            self.device if entry.on_device else "cpu",
+        )
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "dataset": self.dataset,
+            "learner": self.learner,
+            "parameters": self.parameters,
+            "seed": self.seed,
+            "device": self.device,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> RunSpec:
+        return cls(**{name: content[name] for name in ("dataset", "learner", "parameters", "seed", "device")})
+
+
+@dataclass(frozen=True)
+class PointsSpec:
+    """Which rows are evaluated.
+
+    `part` is "evaluation" (the first `n` test rows in the paper's order), "test" (the first `n`, or all, as they
+    stand), "train" (training rows, each left out of its own vote; `n` as before) or "given" (a query file with the
+    content hash `digest`). `labels` says whether the true labels count; without them the classifier's own answer
+    is evaluated.
+    """
+
+    part: Literal["evaluation", "test", "train", "given"] = "evaluation"
+    n: int | None = None
+    digest: str | None = None
+    labels: bool = True
+
+    def __post_init__(self) -> None:
+        if self.part not in ("evaluation", "test", "train", "given"):
+            raise ValueError(f"points must be evaluation, test, train or given; got {self.part!r}")
+        if self.n is not None and self.n < 1:
+            raise ValueError(f"the number of points must be at least 1; got {self.n}")
+        if (self.part == "given") != (self.digest is not None):
+            raise ValueError("a digest goes with given points, and only with them")
+
+    def content(self) -> dict[str, Any]:
+        return {"part": self.part, "n": self.n, "digest": self.digest, "labels": self.labels}
+
+
+@dataclass(frozen=True)
+class EvaluationSpec:
+    """Radii of a run's metric: (run, K, threat, method, budget, points), and for attacks a seed.
+
+    `options` go to the method as they are.
+    """
+
+    kind: EvaluationKind
+    run: str
+    n_neighbors: int = 1
+    method: str = "votes"
+    threat: ThreatModel = field(default_factory=ThreatModel)
+    points: PointsSpec = field(default_factory=PointsSpec)
+    budget: float | None = None
+    seed: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def normalised(self) -> EvaluationSpec:
+        """Checked before it is queued: what cannot work is refused at once."""
+        if isinstance(self.n_neighbors, bool) or int(self.n_neighbors) != self.n_neighbors or self.n_neighbors < 1:
+            raise ValueError(f"n_neighbors must be an integer of at least 1; got {self.n_neighbors!r}")
+        if self.kind == "certify":
+            check_support(self.method, int(self.n_neighbors), self.threat)
+        elif self.method not in _ATTACKS:
+            raise ValueError(f"attack must be one of {', '.join(_ATTACKS)}; got {self.method!r}")
+        if self.budget is not None and not self.budget > 0:
+            raise ValueError(f"budget must be a positive number of seconds; got {self.budget!r}")
+        return EvaluationSpec(
+            self.kind,
+            self.run,
+            int(self.n_neighbors),
+            self.method,
+            self.threat,
+            self.points,
+            None if self.budget is None else float(self.budget),
+            int(self.seed) if self.kind == "attack" else 0,
+            {name: plain(value) for name, value in self.options.items()},
+        )
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "run": self.run,
+            "n_neighbors": self.n_neighbors,
+            "method": self.method,
+            "threat": threat_content(self.threat),
+            "points": self.points.content(),
+            "budget": self.budget,
+            "seed": self.seed,
+            "options": self.options,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> EvaluationSpec:
+        names = ("kind", "run", "n_neighbors", "method", "budget", "seed", "options")
+        return cls(
+            **{name: content[name] for name in names},
+            threat=ThreatModel(**content["threat"]),
+            points=PointsSpec(**content["points"]),
+        )
+
+
+Spec = RunSpec | EvaluationSpec
+
+
+def spec_from(content: Mapping[str, Any]) -> Spec:
+    """The spec of a stored job."""
+    return RunSpec.from_content(content) if content["kind"] == "train" else EvaluationSpec.from_content(content)
+
+
+def canonical(content: Mapping[str, Any]) -> str:
+    """JSON with one spelling for equal values."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def key_of(spec: Spec, scope: str) -> str:
+    """The name of the work: what is private to somebody has another key than the same public work."""
+    content = {"version": SPEC_VERSION, "scope": scope, **spec.content()}
+    return hashlib.sha256(canonical(content).encode()).hexdigest()[:32]
+
+
+def threat_content(threat: ThreatModel) -> dict[str, Any]:
+    """The arguments that build the threat model again."""
+    return {
+        "norm": _NORM_NAMES[threat.norm],
+        "costs": plain(threat.costs),
+        "frozen": plain(threat.frozen),
+        "box": plain(threat.box),
+    }
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON has it: numpy numbers and arrays become numbers and lists."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ValueError(f"a job takes numbers, text and lists of them; got {type(value).__name__} {value!r}")

@@ -1,0 +1,138 @@
+"""From a row of the queue to a result file: what a child does for one job."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..datasets import Dataset
+from ..rounding import FloatArray
+from .contents import Contents
+from .database import Database, Row
+from .errors import DamagedFile
+from .evaluation import Reference, rows_of
+from .executors import Executor
+from .executors.dask import DaskExecutor
+from .executors.local import LocalExecutor
+from .files import Arrays, read_arrays, set_aside
+from .paths import Paths
+from .queue import Queue
+from .radii import joined, shards
+from .reporter import Reporter
+from .spec import EvaluationSpec, spec_from
+from .training import train
+from .workspace import Workspace
+
+CACHED_BYTES = 500 * 2**20
+
+
+class RunDamaged(Exception):
+    """The result of the run that an evaluation needs cannot be read."""
+
+    def __init__(self, run: str, note: str) -> None:
+        super().__init__(note)
+        self.run, self.note = run, note
+
+
+@dataclass
+class Bench:
+    """What a child keeps between jobs: the store, the last dataset, the last classifier."""
+
+    paths: Paths
+    database: Database
+    local: LocalExecutor = field(default_factory=LocalExecutor)
+    _last: tuple[tuple[str, str], Dataset] | None = None
+
+    @property
+    def contents(self) -> Contents:
+        return Contents(self.paths, self.database)
+
+    def dataset(self, digest: str, scope: str) -> Dataset:
+        key = (digest, scope)
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        dataset = self.contents.get_dataset(digest, scope)
+        small = dataset.X_train.nbytes + dataset.X_test.nbytes <= CACHED_BYTES
+        self._last = (key, dataset) if small else None
+        return dataset
+
+
+def run_job(bench: Bench, row: Row, lease: str, device: str, reporter: Reporter) -> Arrays:
+    """The arrays of the job's result."""
+    spec = spec_from(json.loads(row["spec"]))
+    dataset = bench.dataset(row["dataset"], row["dataset_scope"])
+    reporter.check()
+    workspace = Workspace(bench.paths.work_of(row["id"]))
+    if isinstance(spec, EvaluationSpec):
+        return _evaluate(bench, row, spec, dataset, device, workspace, reporter)
+    queue = Queue(bench.database)
+    where = spec.device if spec.device != "auto" else device
+    arrays = train(
+        spec,
+        dataset,
+        where,
+        row["executor"],
+        workspace,
+        reporter,
+        lambda step: queue.forget_history(row["id"], lease, step),
+    )
+    reporter.flush()
+    arrays.update(_spectrum(bench, row["id"]))
+    return arrays
+
+
+def _evaluate(
+    bench: Bench,
+    row: Row,
+    spec: EvaluationSpec,
+    dataset: Dataset,
+    device: str,
+    workspace: Workspace,
+    reporter: Reporter,
+) -> Arrays:
+    components = _components(bench, spec.run)
+    given = None
+    if spec.points.digest is not None:
+        given = bench.contents.get_points(spec.points.digest, row["scope"])
+    rows = rows_of(dataset, spec.points, given)
+    reference = Reference(f"{row['scope']}-{spec.run}", dataset.X_train, dataset.y_train, components)
+    finished = workspace.load_parts()
+    ready = np.zeros(len(rows), dtype=bool)
+    if finished is not None:
+        ready[finished.index] = True
+    blocks = [index for index in shards(len(rows)) if not ready[index].all()]
+    reporter.phase("certifying" if spec.kind == "certify" else "attacking")
+    bench.local.device = device if device.startswith("cuda") else "cpu"  # certificates need float64
+    executor: Executor = DaskExecutor(row["executor"]) if row["executor"] else bench.local
+    executor.evaluate(reference, spec, rows, blocks, int(ready.sum()), workspace.add, reporter.callback)
+    reporter.phase("saving")
+    workspace.flush()
+    whole = joined([part for part in [workspace.load_parts()] if part is not None])
+    if whole is None or not np.array_equal(whole.index, np.arange(len(rows))):
+        raise DamagedFile("some finished rows could not be read back; try again")
+    return whole.arrays()
+
+
+def _components(bench: Bench, run: str) -> FloatArray:
+    row = bench.database.row("SELECT sha256 FROM jobs WHERE id = ? AND state = 'done'", (run,))
+    if row is None:
+        raise RunDamaged(run, "the training it needs is computed again")
+    path = bench.paths.result(run)
+    try:
+        return read_arrays(path, row["sha256"])["components"]
+    except DamagedFile as error:
+        set_aside(path, bench.paths.damaged)
+        raise RunDamaged(run, f"{error}; it was set aside and is computed again") from error
+
+
+def _spectrum(bench: Bench, job: str) -> Arrays:
+    """The eigenvalues recorded during the training, an entry per recorded step."""
+    steps, values = [], []
+    for row in bench.database.rows("SELECT step, numbers FROM history WHERE job = ? ORDER BY step", (job,)):
+        numbers = json.loads(row["numbers"])
+        if "eigenvalues" in numbers:
+            steps.append(row["step"])
+            values.append(numbers["eigenvalues"])
+    return {"eigenvalue_steps": np.array(steps, dtype=np.int64), "eigenvalues": np.array(values, dtype=np.float64)}

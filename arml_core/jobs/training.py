@@ -1,0 +1,101 @@
+"""One training: a fresh learner, or one that continues from its last checkpoint."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..datasets import Dataset
+from ..progress import Callback
+from .executors.dask import ClusterError
+from .executors.dask_training import train_on_gpu
+from .files import Arrays
+from .joblog import say
+from .learners import entry_of
+from .reporter import Paused, Reporter
+from .spec import RunSpec
+from .workspace import Workspace
+
+HISTORY_PREFIX = "history_"
+
+
+def train(
+    spec: RunSpec,
+    dataset: Dataset,
+    device: str,
+    executor: str,
+    workspace: Workspace,
+    reporter: Reporter,
+    forget_after: Callable[[int], None],
+) -> Arrays:
+    """The arrays of a run's result: components and history.
+
+    A learner whose `fit` takes `resume` and whose callback gets ``info["state"]`` (a function that returns plain
+    arrays) is checkpointed and continues after a loss; any other starts over with the same seed.
+    """
+    reporter.phase("training")
+    if executor:
+        learned = _try_cluster(spec, dataset, executor, reporter)
+        if learned is not None:
+            return learned
+    learner: Any = entry_of(spec.learner).build(spec.parameters, random_state=spec.seed, device=device)
+    can_resume = "resume" in inspect.signature(learner.fit).parameters
+    found = workspace.load_checkpoint() if can_resume else None
+    callback = _with_checkpoints(workspace, reporter)
+    step = 0
+    if found is not None:
+        step, state = found
+        try:
+            forget_after(step)
+            say(f"continues after step {step}")
+            learner.fit(dataset.X_train, dataset.y_train, callback=callback, resume=state)
+        except ValueError as error:
+            say(f"the checkpoint cannot be used, starting over: {error}")
+            found = None
+    if found is None:
+        forget_after(0)
+        learner.fit(dataset.X_train, dataset.y_train, callback=callback)
+    return run_arrays(learner.components_, learner.history_, learner.n_iter_)
+
+
+def run_arrays(components: Any, history: Mapping[str, Any], n_iter: int) -> Arrays:
+    """How a run is stored."""
+    arrays: Arrays = {"components": np.asarray(components, dtype=np.float64), "n_iter": np.array(n_iter)}
+    arrays.update({HISTORY_PREFIX + name: np.asarray(values) for name, values in history.items()})
+    return arrays
+
+
+def _try_cluster(spec: RunSpec, dataset: Dataset, executor: str, reporter: Reporter) -> Arrays | None:
+    """On the cluster if it has a GPU; a cluster that does not answer is no reason not to train here."""
+    try:
+        learned = train_on_gpu(executor, spec, dataset.X_train, dataset.y_train, reporter.callback)
+    except ClusterError as error:
+        say(f"training here: {error}")
+        return None
+    return None if learned is None else run_arrays(*learned)
+
+
+def _with_checkpoints(workspace: Workspace, reporter: Reporter) -> Callback:
+    def save(done: int, info: Mapping[str, Any]) -> None:
+        began = time.monotonic()
+        state: dict[str, NDArray[Any]] = info["state"]()
+        workspace.save_checkpoint(done, state)
+        say(f"checkpoint after step {done}, {time.monotonic() - began:.3f} s")
+
+    def callback(done: int, total: int, info: Mapping[str, Any]) -> None:
+        has_state = callable(info.get("state"))
+        try:
+            reporter.callback(done, total, info)
+        except Paused:
+            if has_state:
+                save(done, info)
+            raise
+        if has_state and done < total and workspace.checkpoint_due():
+            save(done, info)
+
+    return callback

@@ -1,0 +1,237 @@
+"""The worker: one process per ``ARML_HOME`` that gives queued jobs to its children and watches over them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from .collect import remove_expired, remove_leftovers
+from .database import Database
+from .errors import StoreError, WorkerRunning
+from .joblog import say
+from .lock import Lock
+from .paths import Paths
+from .pool import GRACE_SECONDS, Process, start_child
+from .queue import Queue
+from .reserve import keep_room, with_room
+from .slots import Devices, Limits
+
+POLL_SECONDS = 0.05
+BEAT_SECONDS = 1.0
+CARE_SECONDS = 600.0
+IDLE_SECONDS = 900.0
+MAX_JOBS_PER_CHILD = 500
+MAX_IDLE_BYTES = 1_500 * 2**20
+
+
+class Worker:
+    """Holds the lock from :meth:`run` to its end; a second one for the same folder is refused."""
+
+    def __init__(self, paths: Paths, limits: Limits, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._paths, self._limits, self._idle_seconds = paths, limits, idle_seconds
+        self._lock = Lock(paths.lock)
+        self._children: list[Process] = []
+        self._devices = Devices()
+        self._unsaved: list[tuple[str, str, str, str]] = []
+        self._stop = False
+        self._seen = -1
+        self._next_beat = self._next_care = self._next_start = 0.0
+        self._failed_starts = 0
+
+    def run(self) -> None:
+        """Serve until told to stop, or until there has been nothing to do for a while."""
+        self._paths.create()
+        if not self._lock.acquire():
+            raise WorkerRunning(f"a worker (process {self._lock.holder()}) already serves {self._paths.root}")
+        try:
+            signal.signal(signal.SIGTERM, self._on_signal)
+            signal.signal(signal.SIGINT, self._on_signal)
+            self._database = Database(self._paths.database)
+            self._queue = Queue(self._database)
+            self._announce()
+            again = self._queue.recover()
+            say(f"worker {os.getpid()} serves {self._paths.root}; {again} interrupted jobs taken up again")
+            self._serve()
+        finally:
+            for child in self._children:
+                child.end()
+            self._lock.release()
+
+    def _serve(self) -> None:
+        busy_until = time.monotonic()
+        while not self._stop:
+            try:
+                changed = self._look_at_children()
+                version = self._database.data_version()
+                if changed or version != self._seen:
+                    self._seen = version
+                    self._follow_orders()
+                    self._give_out()
+                self._keep_spare()
+                self._now_and_then()
+            except StoreError as error:  # a full disk may be freed: go on, slowly
+                say(f"the store cannot be used: {error}")
+                time.sleep(1.0)
+            if any(child.claim for child in self._children) or self._unsaved:
+                busy_until = time.monotonic()
+            if self._idle_seconds and time.monotonic() - busy_until > self._idle_seconds and self._leave():
+                say("nothing to do for a while: the worker ends")
+                return
+            time.sleep(POLL_SECONDS)
+        self._pause_all()
+
+    def _look_at_children(self) -> bool:
+        """Take in answers, deaths and overdue cancels; True if a child became free or went."""
+        changed = False
+        for child in list(self._children):
+            while not child.answers.empty():
+                changed = self._take_answer(child, child.answers.get()) or changed
+            if child.overdue():
+                say(f"job {child.claim.job if child.claim else ''} did not stop by itself; its process is ended")
+                child.end()
+            if child.popen.poll() is not None:
+                self._bury(child)
+                changed = True
+            elif child.idle and (child.jobs >= MAX_JOBS_PER_CHILD or _resident(child.popen.pid) > MAX_IDLE_BYTES):
+                child.end()
+                self._children.remove(child)
+        return changed
+
+    def _take_answer(self, child: Process, answer: dict[str, object]) -> bool:
+        if answer["event"] == "ready":
+            child.ready, self._failed_starts = True, 0
+            names = answer["devices"]
+            self._devices.found(names if isinstance(names, list) else [])
+        elif answer["event"] == "free":
+            self._devices.give(child.device)
+            child.claim, child.told = None, None
+        elif answer["event"] == "unsaved":
+            self._unsaved.append(
+                (str(answer["job"]), str(answer["lease"]), str(answer["state"]), str(answer["reason"]))
+            )
+            return False
+        return True
+
+    def _bury(self, child: Process) -> None:
+        """A child is gone: its job is tried once more, unless it was to end anyway."""
+        child.end()
+        self._children.remove(child)
+        self._devices.give(child.device)
+        if not child.ready:
+            self._failed_starts += 1
+            self._next_start = time.monotonic() + min(60.0, 2.0**self._failed_starts)
+            say(f"a child process could not start ({_how_it_ended(child)}); the lines above say why")
+        claim = child.claim
+        if claim is not None:
+            note = f"its process ended ({_how_it_ended(child)})"
+            state = with_room(
+                self._paths.reserve, lambda: self._queue.give_back(claim.job, claim.lease, note, counts=True)
+            )
+            say(f"job {claim.job}: {note}; now {state or 'somebody else cares for it'}")
+
+    def _follow_orders(self) -> None:
+        """Cancel what is to be cancelled, and what this worker may no longer run."""
+        running = {child.claim.job: child for child in self._children if child.claim}
+        if not running:
+            return
+        rows = self._queue.orders(list(running))
+        for job, child in running.items():
+            row = rows.get(job)
+            assert child.claim is not None
+            if row is None or row["lease"] != child.claim.lease or row["state"] == "cancelling":
+                child.tell("cancel")
+
+    def _give_out(self) -> None:
+        """Give queued jobs to the children that wait."""
+        for child in self._children:
+            if not child.idle or not self._queue.claimable():
+                continue
+            claim = self._queue.claim(self._devices.available())
+            if claim is None:
+                return
+            child.run(claim, self._devices.take(claim.accelerated))
+
+    def _keep_spare(self) -> None:
+        """Have one child more than needed, up to the limit: a job begins at once."""
+        all_busy = all(child.claim for child in self._children)
+        if all_busy and len(self._children) < self._limits.jobs and time.monotonic() >= self._next_start:
+            self._children.append(start_child(self._limits.threads))
+
+    def _now_and_then(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_beat:
+            self._next_beat = now + BEAT_SECONDS
+            with self._database.writing() as connection:
+                connection.execute("UPDATE worker SET beat = ?", (time.time(),))
+            while self._unsaved:
+                self._queue.end(*self._unsaved[0])
+                self._unsaved.pop(0)
+        if now >= self._next_care:
+            self._next_care = now + CARE_SECONDS
+            keep_room(self._paths.reserve)
+            remove_expired(self._paths, self._database)
+            remove_leftovers(self._paths, self._database)
+
+    def _announce(self) -> None:
+        now = time.time()
+        with self._database.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO worker (one, pid, started, beat, held) VALUES (1, ?, ?, ?, 0)",
+                (os.getpid(), now, now),
+            )
+
+    def _leave(self) -> bool:
+        """Let go of the lock unless a job has just come: whoever adds one later sees that the lock is free."""
+        with self._database.writing() as connection:
+            if self._queue.waiting(connection):
+                return False
+            self._lock.release()
+            return True
+
+    def _pause_all(self) -> None:
+        """The worker is told to end: jobs save a checkpoint if they can and go back to the queue."""
+        say("the worker is told to stop; running jobs go back to the queue")
+        for child in self._children:
+            child.tell("pause")
+        until = time.monotonic() + GRACE_SECONDS
+        while any(child.claim for child in self._children) and time.monotonic() < until:
+            for child in self._children:
+                while not child.answers.empty():
+                    self._take_answer(child, child.answers.get())
+            time.sleep(POLL_SECONDS)
+        for child in self._children:
+            child.end()
+            if child.claim:
+                with suppress(StoreError):
+                    self._queue.give_back(child.claim.job, child.claim.lease, "the worker was stopped", counts=False)
+
+    def _on_signal(self, *_: object) -> None:
+        self._stop = True
+
+
+def _how_it_ended(child: Process) -> str:
+    code = child.popen.returncode
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name
+        return f"{name}; was there enough memory?" if name == "SIGKILL" else name
+    return f"exit code {code}"
+
+
+def _resident(pid: int) -> int:
+    """Bytes of memory a process holds, 0 where that cannot be told."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+if __name__ == "__main__":
+    try:
+        Worker(Paths.default(), Limits.default()).run()
+    except (ValueError, OSError) as problem:
+        say(f"error: {problem}")
+        sys.exit(2)

@@ -1,0 +1,98 @@
+"""What a job keeps while it is not done, so that a retry continues: training checkpoints and finished rows."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DamagedFile
+from .files import TEMPORARY, read_arrays, remove_tree, write_arrays
+from .joblog import say
+from .radii import Radii, joined
+from .reporter import Pacer
+
+CHECKPOINT_SECONDS = 10.0
+PART_SECONDS = 1.0
+
+
+class Workspace:
+    """The folder of one job; files in it are whole or absent, and a damaged one only costs time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._checkpoint = Pacer(_seconds("ARML_CHECKPOINT_SECONDS", CHECKPOINT_SECONDS))
+        self._parts = Pacer(PART_SECONDS)
+        self._pending: list[Radii] = []
+        self._written = 0
+
+    def checkpoint_due(self) -> bool:
+        return self._checkpoint.due()
+
+    def save_checkpoint(self, step: int, state: Mapping[str, NDArray[Any]]) -> None:
+        """Keep the state of a training after `step`; only the newest stays."""
+        began = time.monotonic()
+        arrays = {f"state_{name}": np.asarray(value) for name, value in state.items()}
+        write_arrays(self._folder / "checkpoint.npz", {"step": np.array(step), **arrays})
+        self._checkpoint.done(time.monotonic() - began)
+
+    def load_checkpoint(self) -> tuple[int, dict[str, NDArray[Any]]] | None:
+        """The step and the state of the last checkpoint, if there is one."""
+        try:
+            arrays = read_arrays(self._folder / "checkpoint.npz")
+            return int(arrays.pop("step")), {name.removeprefix("state_"): value for name, value in arrays.items()}
+        except (DamagedFile, KeyError) as error:
+            if (self._folder / "checkpoint.npz").exists():
+                say(f"the checkpoint cannot be used, starting over: {error}")
+            return None
+
+    def add(self, radii: Radii) -> None:
+        """Keep finished rows; they are written about once a second."""
+        self._pending.append(radii)
+        if self._parts.due():
+            self.flush()
+
+    def flush(self) -> None:
+        part = joined(self._pending)
+        if part is None:
+            return
+        began = time.monotonic()
+        write_arrays(self._folder / f"part-{self._written:06d}.npz", part.arrays())
+        self._pending, self._written = [], self._written + 1
+        self._parts.done(time.monotonic() - began)
+
+    def load_parts(self) -> Radii | None:
+        """All rows that were finished before."""
+        parts = read_parts(self._folder)
+        self._written = 1 + max((number for number, _ in parts), default=-1)
+        return joined(radii for _, radii in parts)
+
+    def remove(self) -> None:
+        remove_tree(self._folder)
+
+
+def read_parts(folder: Path) -> list[tuple[int, Radii]]:
+    """The parts of a job that is under way; one that is damaged or being removed is left out."""
+    parts = []
+    try:
+        names = sorted(path for path in folder.iterdir() if path.name.startswith("part-"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    for path in names:
+        if path.name.endswith(TEMPORARY):
+            continue
+        try:
+            parts.append((int(path.stem.removeprefix("part-")), Radii.from_arrays(read_arrays(path))))
+        except (DamagedFile, KeyError, ValueError):
+            continue
+    return parts
+
+
+def _seconds(variable: str, default: float) -> float:
+    text = os.environ.get(variable, "").strip()
+    return float(text) if text else default
