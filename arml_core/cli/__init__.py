@@ -9,7 +9,7 @@ from importlib import import_module
 
 from ..errors import Cancelled
 
-COMMANDS = ("datasets", "train", "certify", "bench")
+COMMANDS = ("datasets", "train", "certify", "jobs", "worker", "bench")
 
 
 def build_parser() -> argparse.ArgumentParser:
