@@ -1,7 +1,5 @@
 """Downloads against a local server that is slow, breaks off, lies, or says no."""
 
-import hashlib
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,49 +9,13 @@ import pytest
 from arml_core.datasets import fetch as fetch_module
 from arml_core.datasets import load_dataset
 from arml_core.datasets.fetch import DownloadError, fetch
-from arml_core.datasets.formats import archive_hash, build_archive, parse_idx
+from arml_core.datasets.formats import build_archive, parse_idx
 from arml_core.datasets.paper import read_archive
-from arml_core.datasets.paper_sets import PAPER_SETS, PaperSet, SourceFile
+from arml_core.datasets.paper_sets import PAPER_SETS, PaperSet
 from arml_core.errors import Cancelled
 
 from .server import Server, bzipped, idx, libsvm, serving
-
-RNG = np.random.default_rng(0)
-TRAIN, TEST = RNG.integers(0, 101, (300, 16)), RNG.integers(0, 101, (200, 16))
-TRAIN[0], TRAIN[1] = 0, 100
-FILES = {
-    "pendigits": libsvm(TRAIN, np.arange(300) % 10),
-    "pendigits.t": libsvm(TEST, np.arange(200) % 10),
-}
-ARCHIVE = {
-    "X_train": TRAIN.astype(np.uint8),
-    "y_train": np.arange(300) % 10,
-    "X_test": TEST.astype(np.uint8),
-    "y_test": np.arange(200) % 10,
-    "x_offset": np.array(0.0),
-    "x_scale": np.array(100.0),
-}
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with serving(dict(FILES)) as running:
-        yield running
-
-
-@pytest.fixture
-def known(server: Server) -> PaperSet:
-    """A small stand-in for Pendigits, on the local server."""
-    files = tuple(SourceFile(name, len(c), hashlib.sha256(c).hexdigest()) for name, c in FILES.items())
-    return replace(
-        PAPER_SETS["pendigits"],
-        n_train=300,
-        n_test=200,
-        files=files,
-        mirrors=(server.url,),
-        content=archive_hash(ARCHIVE),
-    )
+from .tiny import ARCHIVE, FILES, RNG, TEST
 
 
 def test_a_download_gives_the_arrays_that_were_published(known: PaperSet, tmp_path: Path) -> None:
