@@ -11,13 +11,57 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .certify import Certificates, Triplets, check_support, exact_radius, triplet_bound
+from .attack import AttackResult, attack_point, boundary_attack, whitebox
+from .attack.boundary import STEPS as BOUNDARY_STEPS
+from .certify import (
+    Certificates,
+    Interval,
+    Triplets,
+    check_support,
+    exact_radius,
+    search_radius,
+    triplet_bound,
+)
 from .device import pick_device
 from .metric import as_metric
 from .progress import Callback
 from .reference import Reference
 from .rounding import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
+
+
+class _Task:
+    """Test points with what is to be proved about them: those in `members` are predicted as wanted, the rest are wrong.
+
+    `points`, `labels` and `exclude` belong to the members, in their order.
+    """
+
+    def __init__(
+        self,
+        knn: MahalanobisKNN,
+        x: NDArray[np.floating],
+        predicted: IntArray,
+        wanted: IntArray,
+        threat: ThreatModel,
+        exclude: IntArray | None,
+    ) -> None:
+        self.x, self.predicted, self.threat = x, predicted, threat
+        self.correct: BoolArray = predicted == wanted
+        self.members = np.flatnonzero(self.correct)
+        self.points, self.labels = x[self.members], wanted[self.members]
+        self.exclude = None if exclude is None else exclude[self.members]
+        self.triplets = knn._triplets_for(threat)
+        self._knn = knn
+
+    def predict(self, points: NDArray[np.floating], members: IntArray) -> IntArray:
+        """Class codes of perturbed versions of some members, each with its own training rows left out."""
+        return self._knn._predict_codes(points, None if self.exclude is None else self.exclude[members])
+
+    def nothing_moved(self) -> NDArray[np.floating]:
+        """Adversarial points before any is found: the wrong points themselves, NaN for the members."""
+        points = self.x.copy()
+        points[self.members] = np.nan
+        return points
 
 
 class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -88,6 +132,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method: str = "votes",
         threat: ThreatModel | None = None,
         exclude: ArrayLike | Sequence[ArrayLike] | None = None,
+        budget: float = 1.0,
         callback: Callback | None = None,
     ) -> Certificates:
         """How far each row can move before its answer changes.
@@ -96,11 +141,13 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         y : the true labels; points that are predicted otherwise have radius 0. Without `y` the classifier's own
             answer is certified.
-        method : "votes" (any K), "theorem1" (odd K, the paper's certificate) or "exact" (K = 1, both sides).
-            :mod:`arml_core.certify` has the table of what each supports.
+        method : "votes" (any K), "theorem1" (odd K, the paper's certificate), "exact" (K = 1, both sides) or
+            "search" (any K, both sides, as tight as `budget` allows). :mod:`arml_core.certify` has the table of what
+            each supports.
         threat : what the attacker may do; ℓ2 without limits by default.
         exclude : training rows to leave out, for leave-one-out: one index per row of X (-1 for none), or a
             sequence of indices per row.
+        budget : seconds per point for "search".
         callback : ``callback(done, total, info)``, called as points are finished.
 
         Returns
@@ -108,37 +155,136 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         :class:`~arml_core.Certificates`, in the order of X.
         """
         threat = ThreatModel() if threat is None else threat
+        check_support(method, self._checked_k(), threat)
+        if not budget >= 0:
+            raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
+        task = self._task(X, y, threat, exclude)
+        if method == "theorem1":
+            self._check_class_sizes(task.labels, task.exclude)
+        lower, upper = np.zeros(len(task.x)), np.where(task.correct, np.inf, 0.0)
+        exact, adversarial = ~task.correct, task.nothing_moved()
+        if method in ("exact", "search"):
+            both = self._both_sides(task, method, budget, callback)
+            lower[task.members], upper[task.members], exact[task.members] = both.lower, both.upper, both.exact
+            adversarial[task.members] = both.adversarial
+        else:
+            lower[task.members] = self._bound(task, method, callback)
+        predicted = self.classes_[task.predicted]
+        return Certificates(lower, upper, exact, predicted, task.correct, adversarial, method, threat)
+
+    def attack(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        method: str = "whitebox",
+        threat: ThreatModel | None = None,
+        exclude: ArrayLike | Sequence[ArrayLike] | None = None,
+        steps: int = BOUNDARY_STEPS,
+        random_state: int = 0,
+        callback: Callback | None = None,
+    ) -> AttackResult:
+        """A small perturbation of each row that changes its answer, checked with :meth:`predict`.
+
+        Parameters
+        ----------
+        method : "whitebox" (knows the training set; strong and fast) or "boundary" (only asks for answers; the
+            attack of the paper's experiments).
+        steps, random_state : of the boundary attack; the white-box attack uses no random numbers.
+
+        The other parameters are those of :meth:`certify`.
+        """
+        threat = ThreatModel() if threat is None else threat
+        if method not in ("whitebox", "boundary"):
+            raise ValueError(f"method must be whitebox or boundary; got {method!r}")
+        if steps < 1:
+            raise ValueError(f"steps must be at least 1; got {steps}")
+        task = self._task(X, y, threat, exclude)
+        upper, adversarial = np.where(task.correct, np.inf, 0.0), task.nothing_moved()
+        settings: dict[str, int | float] = {}
+        if method == "boundary":
+            settings = {"steps": steps, "seed": random_state}
+            found = self._boundary(task, steps, random_state, callback)
+        elif self._is_exact_case(threat):
+            both = self._both_sides(task, "exact", 0.0, callback)
+            found = both.upper, both.adversarial
+        else:
+            found = whitebox(
+                task.triplets, task.points, task.labels, self.n_neighbors, task.predict, task.exclude, callback=callback
+            )
+        upper[task.members], adversarial[task.members] = found
+        predicted = self.classes_[task.predicted]
+        return AttackResult(upper, adversarial, predicted, task.correct, method, threat, settings)
+
+    def _is_exact_case(self, threat: ThreatModel) -> bool:
+        return self.n_neighbors == 1 and threat.norm == 2 and threat.box is None
+
+    def _bound(self, task: _Task, method: str, callback: Callback | None) -> FloatArray:
+        points = task.points.astype(np.float64)
+        return triplet_bound(task.triplets, points, task.labels, self.n_neighbors, method, task.exclude, callback)
+
+    def _both_sides(self, task: _Task, method: str, budget: float, callback: Callback | None) -> Interval:
+        if method == "exact" or self._is_exact_case(task.threat):
+
+            def flips(points: NDArray[np.floating], members: IntArray) -> BoolArray:
+                return np.asarray(task.predict(points, members) != task.labels[members])
+
+            return exact_radius(task.triplets, task.points, task.labels, flips, task.exclude, callback)
+
+        def attack(b: int, start: FloatArray | None) -> tuple[float, NDArray[np.floating]] | None:
+            left_out = None if task.exclude is None else task.exclude[b]
+            return attack_point(
+                task.triplets,
+                task.points[b],
+                int(task.labels[b]),
+                self.n_neighbors,
+                lambda points: task.predict(points, np.full(len(points), b)),
+                left_out,
+                start,
+            )
+
+        return search_radius(
+            task.triplets,
+            task.points,
+            task.labels,
+            self._bound(task, "votes", None),
+            self.n_neighbors,
+            task.predict,
+            attack,
+            task.exclude,
+            budget,
+            callback=callback,
+        )
+
+    def _boundary(
+        self, task: _Task, steps: int, random_state: int, callback: Callback | None
+    ) -> tuple[FloatArray, NDArray[np.floating]]:
+        x = self._reference.x
+        resolved = task.triplets.threat
+        low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+        if resolved.box is not None:
+            low[resolved.movable] = np.maximum(resolved.box[0], low[resolved.movable])
+            high[resolved.movable] = np.minimum(resolved.box[1], high[resolved.movable])
+        fallback = np.stack([x[self._reference.label != c][0] for c in range(self._reference.n_classes)])
+        return boundary_attack(
+            task.points,
+            task.labels,
+            task.predict,
+            resolved,
+            (low, np.maximum(low, high)),
+            fallback[task.labels],
+            steps,
+            random_state,
+            callback,
+        )
+
+    def _task(
+        self, X: ArrayLike, y: ArrayLike | None, threat: ThreatModel, exclude: ArrayLike | Sequence[ArrayLike] | None
+    ) -> _Task:
         x = self._checked_points(X)
-        check_support(method, self.n_neighbors, threat)
         left_out = self._checked_exclude(exclude, len(x))
         predicted = self._predict_codes(x, left_out)
         wanted = predicted if y is None else self._checked_labels(y, len(x))
-        correct = predicted == wanted
-        lower, upper = np.zeros(len(x)), np.where(correct, np.inf, 0.0)
-        exact = ~correct
-        adversarial = np.full(x.shape, np.nan, dtype=x.dtype)
-        adversarial[~correct] = x[~correct]
-        some = np.flatnonzero(correct)
-        rows_out = None if left_out is None else left_out[some]
-        if method == "theorem1":
-            self._check_class_sizes(wanted[some], rows_out)
-        triplets = self._triplets_for(threat)
-        if method == "exact":
-
-            def flips(points: NDArray[np.floating], members: IntArray) -> BoolArray:
-                codes = self._predict_codes(points, None if rows_out is None else rows_out[members])
-                return np.asarray(codes != wanted[some[members]])
-
-            found = exact_radius(triplets, x[some], wanted[some], flips, rows_out, callback)
-            lower[some], upper[some], exact[some] = found.lower, found.upper, found.exact
-            adversarial[some] = found.adversarial
-        else:
-            lower[some] = triplet_bound(
-                triplets, x[some].astype(np.float64), wanted[some], self.n_neighbors, method, rows_out, callback
-            )
-        return Certificates(
-            lower, upper, exact, self.classes_[predicted], correct, adversarial, method=method, threat=threat
-        )
+        return _Task(self, x, predicted, wanted, threat, left_out)
 
     def _predict_codes(self, x: NDArray[np.floating], exclude: IntArray | None) -> IntArray:
         reference = self._reference
@@ -152,6 +298,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             resolved = threat.resolve(self.n_features_in_)
             self._triplets = {threat: Triplets(self._reference, resolved)}  # only the last: h is as large as X
         return self._triplets[threat]
+
+    def _checked_k(self) -> int:
+        check_is_fitted(self)
+        return int(self.n_neighbors)
 
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from .metric import SMALL_PRODUCT, Metric
 from .rounding import LARGEST, TINY, FloatArray, IntArray, gamma
 from .screen import Screen
+from .threat import ResolvedThreat
 
+SAMPLE = 2048  # rows that stand for all where only the centre or the spread matters
 EXTRA = 24  # candidates beyond K whose distances are computed exactly
 DIRECT_BYTES = 64 * 2**20
 
@@ -37,7 +39,8 @@ class Reference:
         self.rank[self.order] = np.arange(len(label))
         self.counts = np.bincount(label, minlength=n_classes)
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])
-        self.centre: FloatArray = x.mean(axis=0, dtype=np.float64)
+        sample = x[:: max(1, len(x) // SAMPLE)].astype(np.float64)
+        self.centre: FloatArray = np.median(sample, axis=0)  # not the mean: one outlier must not move it
         self.gamma = 4 * gamma(metric.n_features + metric.rank + 8)
         u, slack = self.embed(x)
         self.twin = _exact_twins(u) if metric.is_diagonal else _near_twins(u, slack)
@@ -48,6 +51,11 @@ class Reference:
 
     def __len__(self) -> int:
         return len(self.label)
+
+    def spread(self, threat: ResolvedThreat) -> float:
+        """How far training points typically lie from the centre, as an attacker measures it."""
+        sample = self.x[:: max(1, len(self.x) // SAMPLE)].astype(np.float64) - self.centre
+        return float(np.median(np.linalg.norm(threat.reduce_move(sample), ord=threat.norm, axis=1)))
 
     def points(self, indices: IntArray) -> FloatArray:
         """Training points, as the classifier places them (M-identical ones on top of each other)."""

@@ -1,5 +1,7 @@
 """Attacks: perturbations that were seen to change the answer, as upper bounds on the robust radius."""
 
-from .whitebox import whitebox
+from .boundary import boundary_attack
+from .result import AttackResult
+from .whitebox import attack_point, whitebox
 
-__all__ = ["whitebox"]
+__all__ = ["AttackResult", "attack_point", "boundary_attack", "whitebox"]

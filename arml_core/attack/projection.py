@@ -137,6 +137,8 @@ class _Linear:
 
     def __init__(self, room: tuple[FloatArray, FloatArray] | None, width: int, norm: float) -> None:
         self.width, self.norm = width, norm
+        self.down: FloatArray
+        self.up: FloatArray
         self.down, self.up = room if room is not None else (np.full(width, np.inf), np.full(width, np.inf))
 
     def leaves_box(self, delta: FloatArray) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,13 +67,32 @@ def whitebox(
     upper = np.full(len(x), np.inf)
     adversarial = np.full(x.shape, np.nan, dtype=x.dtype)
     for b in range(len(x)):
-        attack = _PointAttack(triplets, x[b], int(labels[b]), n_neighbors, None if exclude is None else exclude[b])
+        left_out = None if exclude is None else exclude[b]
         start = None if starts is None or np.isnan(starts[b]).any() else starts[b].astype(np.float64)
-        found = attack.run(lambda points, b=b: predict(points, np.full(len(points), b)), start)  # type: ignore[misc]
+        found = attack_point(
+            triplets, x[b], int(labels[b]), n_neighbors, partial(_for_member, predict, b), left_out, start
+        )
         if found is not None:
             upper[b], adversarial[b] = found
         report(callback, b + 1, len(x))
     return upper, adversarial
+
+
+def attack_point(
+    triplets: Triplets,
+    x: NDArray[np.floating],
+    label: int,
+    n_neighbors: int,
+    predict: Callable[[NDArray[np.floating]], IntArray],
+    exclude: IntArray | None = None,
+    start: FloatArray | None = None,
+) -> tuple[float, NDArray[np.floating]] | None:
+    """The attack on one point: (size, perturbed point), or None where nothing was found."""
+    return _PointAttack(triplets, x, label, n_neighbors, exclude).run(predict, start)
+
+
+def _for_member(predict: Predict, member: int, points: NDArray[np.floating]) -> IntArray:
+    return predict(points, np.full(len(points), member))
 
 
 class _PointAttack:

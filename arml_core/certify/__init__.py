@@ -6,7 +6,11 @@ method     neighbours  norms                       box    costs, frozen
 theorem1   odd K       ℓ1, ℓ2, ℓ∞                  yes    yes
 votes      any K       ℓ1, ℓ2, ℓ∞                  yes    yes
 exact      K = 1       ℓ2                          no     yes
+search     any K       ℓ1, ℓ2, ℓ∞                  yes    yes
 =========  ==========  ==========================  =====  ===============
+
+`theorem1` and `votes` give the lower side only; `exact` and `search` give both, `exact` always together, `search` as
+close as its budget allows (always together where at most two features can move).
 
 Every `lower` is rounded down by a bound on its floating-point error: at most 4(D + r + 8)·2⁻⁵³ relative to the
 size of the vectors that enter (D features, a metric of rank r), about 10⁻¹² for a thousand features. float32
@@ -16,9 +20,19 @@ size.
 """
 
 from .bounds import triplet_bound
-from .exact import exact_radius
+from .exact import Interval, exact_radius
 from .result import Certificates
+from .search import search_radius
 from .support import METHODS, check_support
 from .triplet import Triplets
 
-__all__ = ["METHODS", "Certificates", "Triplets", "check_support", "exact_radius", "triplet_bound"]
+__all__ = [
+    "METHODS",
+    "Certificates",
+    "Interval",
+    "Triplets",
+    "check_support",
+    "exact_radius",
+    "search_radius",
+    "triplet_bound",
+]

@@ -113,7 +113,7 @@ def _with_denominators(
         ahead = screened.lower[part].gather(1, place[part])[:, :, None] - near_value[part, None, :]
         ahead.div_(below.add_(NOTHING))
         result[part] = torch.topk(ahead, m + 1, dim=2).values[:, :, m]
-    return result
+    return result.nan_to_num_(nan=torch.inf, posinf=torch.inf, neginf=-torch.inf)  # inf - inf: j is left out
 
 
 def _gathered_denominators(triplets: Triplets, place: torch.Tensor, near_place: torch.Tensor) -> torch.Tensor:

@@ -76,7 +76,7 @@ def exact_radius(
     callback: Callback | None = None,
 ) -> Interval:
     """The radius of each test point, all of them classified as `labels` by 1-NN, ℓ2 without a box."""
-    n, scale = len(x), _data_scale(triplets)
+    n, scale = len(x), triplets.reference.spread(triplets.threat)
     result = Interval(np.empty(n), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(n, dtype=bool))
     done = 0
     for group in groups(labels, exclude, triplets, min(256, triplets.reference.screen.chunk_rows())):
@@ -95,17 +95,15 @@ def exact_radius(
         done += len(members)
         report(callback, done, n)
     result.lower = np.minimum(result.lower, result.upper)
-    gap = result.upper - result.lower
-    with np.errstate(invalid="ignore"):
-        result.exact = np.isfinite(result.upper) & (gap <= AGREEMENT * np.maximum(result.upper, scale))
+    result.exact = sides_meet(result.lower, result.upper, scale)
     return result
 
 
-def _data_scale(triplets: Triplets) -> float:
-    """The spread of the training set as the attacker measures it."""
-    x = triplets.reference.x
-    deviation = x.std(axis=0, dtype=np.float64)[triplets.threat.movable] * triplets.threat.costs
-    return float(np.linalg.norm(deviation))
+def sides_meet(lower: FloatArray, upper: FloatArray, scale: float) -> BoolArray:
+    """Where both sides agree to 1e-6, relative or against the data's scale."""
+    known = np.isfinite(upper)
+    with np.errstate(invalid="ignore"):
+        return known & (np.where(known, upper, 0.0) - lower <= AGREEMENT * np.maximum(lower, scale))
 
 
 class _GroupSearch:

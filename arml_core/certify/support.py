@@ -30,6 +30,7 @@ METHODS = {
     "theorem1": Support("odd K", (1.0, 2.0, np.inf), box=True),
     "votes": Support("any K", (1.0, 2.0, np.inf), box=True),
     "exact": Support("K = 1", (2.0,), box=False),
+    "search": Support("any K", (1.0, 2.0, np.inf), box=True),
 }
 
 
