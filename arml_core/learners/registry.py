@@ -11,7 +11,7 @@ from .base import MahalanobisLearner
 from .checks import check_choice, check_int, check_real
 from .euclidean import Euclidean
 from .itml import ITML
-from .lfda import EMBEDDINGS, LFDA, LOCAL_SCALES
+from .lfda import EMBEDDINGS, LFDA, VARIANTS
 from .lmnn import LMNN
 from .lmnn import SOLVERS as LMNN_SOLVERS
 from .nca import NCA
@@ -170,7 +170,7 @@ _ENTRIES = (
                 "choice",
                 "metric-learn",
                 "As in the paper, or as published.",
-                choices=LOCAL_SCALES,
+                choices=VARIANTS,
             ),
             Parameter("embedding_type", "choice", "weighted", "How directions are scaled.", choices=EMBEDDINGS),
             _BACKEND,
