@@ -1,0 +1,113 @@
+"""Per-point radii to curves, tables and confidence bands."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ksone
+
+from arml_core import dkw_band, robust_error, robust_error_curve
+
+radius = st.one_of(st.floats(0, 10), st.just(0.0), st.just(np.inf))
+
+
+def test_the_share_with_radius_at_most_epsilon():
+    np.testing.assert_array_equal(
+        robust_error([0.0, 0.1, 0.2, np.inf], [0, 0.05, 0.1, 0.2, 5]), [0.25, 0.25, 0.5, 0.75, 0.75]
+    )
+
+
+@given(st.lists(radius, min_size=1, max_size=30), st.lists(st.floats(0, 12), min_size=1, max_size=10))
+def test_robust_error_is_a_plain_count(radii, at):
+    expected = [sum(r <= e for r in radii) / len(radii) for e in at]
+    np.testing.assert_array_equal(robust_error(radii, at), expected)
+
+
+@given(st.lists(radius, min_size=1, max_size=30))
+def test_the_curve_is_a_rising_staircase_through_the_counts(radii):
+    curve = robust_error_curve(radii)
+    assert curve.n_points == len(radii)
+    assert curve.radius[0] == 0.0
+    assert np.all(np.diff(curve.radius) > 0)
+    assert np.all(np.diff(curve.error) > 0)
+    assert np.all(np.isfinite(curve.radius))
+    np.testing.assert_array_equal(curve.error, [sum(r <= e for r in radii) / len(radii) for e in curve.radius])
+    between = (curve.radius[:-1] + curve.radius[1:]) / 2  # nothing happens between two steps
+    wide = (between > curve.radius[:-1]) & (between < curve.radius[1:])
+    np.testing.assert_array_equal(robust_error(radii, between)[wide], curve.error[:-1][wide])
+
+
+def test_points_that_can_never_be_fooled_keep_the_curve_below_one():
+    curve = robust_error_curve([np.inf, np.inf, 1.0])
+    np.testing.assert_array_equal(curve.radius, [0.0, 1.0])
+    np.testing.assert_allclose(curve.error, [0.0, 1 / 3])
+    assert robust_error([np.inf], [np.inf])[0] == 1.0
+
+
+def test_a_single_number_as_epsilon():
+    assert float(robust_error([0.1, 0.3], 0.2)) == 0.5
+
+
+@pytest.mark.parametrize("n", [1, 10, 1000])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
+def test_the_band_is_massarts(n, confidence):
+    low, high = dkw_band([0.5], n, confidence)
+    half = np.sqrt(np.log(2 / (1 - confidence)) / (2 * n))
+    assert low[0] == pytest.approx(max(0.5 - half, 0), rel=1e-12, abs=1e-12)
+    assert high[0] == pytest.approx(min(0.5 + half, 1), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_the_band_is_at_least_as_wide_as_the_exact_one_sided_one(n):
+    """Kolmogorov's exact one-sided quantile at α/2 can not be wider than the inequality's."""
+    low, high = dkw_band([0.5], n, 0.95)
+    exact = ksone.ppf(1 - 0.025, n)
+    assert (high[0] - low[0]) / 2 >= exact
+    assert (high[0] - low[0]) / 2 <= 1.1 * exact
+
+
+def test_the_band_covers_the_true_curve_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    misses = 0
+    for _ in range(400):
+        radii = rng.random(50)
+        curve = robust_error_curve(radii)
+        just_before = np.concatenate([[0.0], curve.error[:-1]])
+        low, _ = dkw_band(curve.error, 50, 0.9)
+        _, high = dkw_band(just_before, 50, 0.9)
+        truth = curve.radius  # of radii drawn uniformly from [0, 1]
+        misses += bool(np.any(truth < low) or np.any(truth > high))
+    assert misses <= 0.1 * 400
+
+
+def test_the_band_stays_between_0_and_1():
+    low, high = dkw_band([0.0, 0.5, 1.0], 10)
+    assert np.all((low >= 0) & (high <= 1) & (low <= high))
+
+
+@pytest.mark.parametrize(
+    ("radii", "at", "text"),
+    [
+        ([], [0.1], r"at least one; got shape \(0,\)"),
+        ([[0.1]], [0.1], r"got shape \(1, 1\)"),
+        ([0.1, np.nan], [0.1], "NaN or a negative"),
+        ([-0.1], [0.1], "NaN or a negative"),
+        ([0.1], [-0.5], "at least 0; got -0.5"),
+        ([0.1], [np.nan], "at least 0; got nan"),
+    ],
+)
+def test_what_is_no_radius_is_refused(radii, at, text):
+    with pytest.raises(ValueError, match=text):
+        robust_error(radii, at)
+
+
+@pytest.mark.parametrize("n", [0, -3])
+def test_a_band_needs_points(n):
+    with pytest.raises(ValueError, match=f"at least one point; got {n}"):
+        dkw_band([0.5], n)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95, -0.1, float("nan")])
+def test_a_confidence_is_between_0_and_1(confidence):
+    with pytest.raises(ValueError, match=f"between 0 and 1; got {confidence}"):
+        dkw_band([0.5], 10, confidence)

@@ -1,0 +1,103 @@
+"""Arrows point one way: pages → figures, jobs → curves, knn, learners → certify, attack → metric, threat."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+LAYERS = [  # a part may import its own layer and the ones above it in this list
+    {"rounding", "errors", "progress", "device", "home"},
+    {"metric", "threat", "datasets"},
+    {"screen", "reference"},
+    {"certify", "attack"},
+    {"curves", "knn", "learners", "neural"},
+    {"figures", "jobs"},
+    {"cli", "__main__", "__init__"},
+]
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+NEVER = {  # peers that must not know each other
+    ("metric", "threat"),
+    ("threat", "metric"),
+    ("metric", "datasets"),
+    ("threat", "datasets"),
+    ("datasets", "metric"),
+    ("datasets", "threat"),
+    ("certify", "attack"),
+    ("learners", "knn"),
+    ("knn", "learners"),
+    ("figures", "jobs"),
+    ("jobs", "figures"),
+}
+
+
+def imports(path: Path) -> set[str]:
+    """Every module a file imports, relative ones resolved, also those inside functions."""
+    package = path.relative_to(ROOT).parts[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def part_of(module: str) -> str | None:
+    """The part of the engine a dotted name belongs to; None for the package's own names and other packages."""
+    names = module.split(".")
+    is_part = names[0] == "arml_core" and len(names) > 1
+    known = is_part and any((ROOT / "arml_core" / f"{names[1]}{end}").exists() for end in ("", ".py"))
+    return names[1] if known else None
+
+
+ENGINE = sorted((ROOT / "arml_core").rglob("*.py"))
+PAGES = sorted([*(ROOT / "pages").rglob("*.py"), *ROOT.glob("app.py")])
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", ENGINE, ids=name_of)
+def test_the_engine_imports_only_downwards(path):
+    own = path.relative_to(ROOT / "arml_core").parts[0].removesuffix(".py")
+    assert own in LEVEL, f"{own} has no layer yet: give it one in LAYERS"
+    for module in imports(path):
+        other = part_of(module)
+        if other is None or other == own:
+            continue
+        assert LEVEL[other] <= LEVEL[own], f"{name_of(path)} imports {module}, which lies above it"
+        assert (own, other) not in NEVER, f"{name_of(path)} imports {module}: these two must not know each other"
+
+
+@pytest.mark.parametrize("path", ENGINE, ids=name_of)
+def test_the_engine_knows_no_page_and_no_test(path):
+    tops = {module.split(".")[0] for module in imports(path)}
+    assert not tops & {"streamlit", "pages", "app", "tests", "benchmarks", "pickle"}
+    if "figures" not in path.parts:
+        assert "plotly" not in tops
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_pages_hold_no_maths_and_no_sql(path):
+    tops = {module.split(".")[0] for module in imports(path)}
+    assert not tops & {"torch", "scipy", "sklearn", "sqlite3", "metric_learn", "pickle"}
+
+
+def test_certify_and_attack_know_neither_the_classifier_nor_the_learners():
+    for path in ENGINE:
+        if path.relative_to(ROOT / "arml_core").parts[0] in ("certify", "attack"):
+            assert not {part_of(module) for module in imports(path)} & {"knn", "learners", "datasets", "curves"}
+
+
+def test_importing_the_engine_loads_no_dashboard():
+    """What the files say, checked at run time, third-party imports included."""
+    code = "import sys, arml_core; print(sorted({'streamlit', 'plotly', 'metric_learn', 'pytest'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
