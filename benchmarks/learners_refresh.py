@@ -2,7 +2,7 @@
 
     ARML_DATA=FOLDER python -m benchmarks.learners_refresh [--dataset usps] [--epochs 1000] [--refresh 10]
 
-Prints both training times, their ratio, and the exact 1-NN robust errors with both at the paper's radii.
+Prints both training times (of the clock and of the processor), the ratio of the latter, and the exact 1-NN robust errors with both at the paper's radii.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ def main() -> None:
     radii = np.array(PAPER[arguments.dataset][0])
     lines, seconds, curves = [f"{arguments.dataset}, {arguments.epochs} epochs, seed 42"], [], []
     for refresh in (arguments.refresh, 1):
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.process_time()
         learner = ARML(arguments.epochs, refresh=refresh, random_state=42).fit(data.X_train, data.y_train)
-        seconds.append(time.perf_counter() - started)
+        waited = time.perf_counter() - started
+        seconds.append(time.process_time() - worked)  # what a busy machine does not change
         knn = arml.MahalanobisKNN(n_neighbors=1, metric=learner).fit(data.X_train, data.y_train)
         curves.append((knn.certify(X, y, method="exact").lower[:, None] <= radii).mean(axis=0))
-        lines.append(f"refresh={refresh:<3} {seconds[-1]:8.1f} s   {' '.join(f'{error:.3f}' for error in curves[-1])}")
+        errors = " ".join(f"{error:.3f}" for error in curves[-1])
+        lines.append(f"refresh={refresh:<3} {waited:8.1f} s, processor {seconds[-1]:8.1f} s   {errors}")
         print(lines[-1], flush=True)
     lines.append(
         f"{seconds[1] / seconds[0]:.1f} times faster; the curves differ by {np.abs(curves[0] - curves[1]).max():.3f}"

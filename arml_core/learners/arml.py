@@ -97,6 +97,7 @@ class ARML(MahalanobisLearner):
         device = resolve_device(self.device)
         dtype = choose_dtype(device, X.size)
         seed = draw_seed(self.random_state)
+        patience = check_int("patience", self.patience, 1)
         held_fraction = check_real("validation_fraction", self.validation_fraction, 0.0, 0.5)
         held = split_off(codes, held_fraction, seed) if held_fraction else np.zeros(len(codes), dtype=bool)
         points = SortedByClass(X[~held], codes[~held], device, dtype)
@@ -111,15 +112,14 @@ class ARML(MahalanobisLearner):
         )
         if held.any():
             k = check_int("n_neighbors", self.n_neighbors, 1)
-            patience = check_int("patience", self.patience, 1)
             run.held_out = HeldOut(points, X[held], codes[held], k, run.loss, patience)
         return run.train(callback)
 
     def _picks(self, points: SortedByClass, seed: int) -> SampledPicks | UnsampledPicks:
         k = check_int("n_neighbors", self.n_neighbors, 1)
+        if check_int("objective_k", self.objective_k, 1) % 2 == 0:
+            raise ValueError(f"objective_k must be odd, as Theorem 1 is; got {self.objective_k}")
         if check_choice("objective", self.objective, OBJECTIVES) == "unsampled":
-            if check_int("objective_k", self.objective_k, 1) % 2 == 0:
-                raise ValueError(f"objective_k must be odd, as Theorem 1 is; got {self.objective_k}")
             return UnsampledPicks(points, (self.objective_k + 1) // 2)
         default = len(points) if len(points) <= FULL_BATCH else LARGE_BATCH
         batch = default if self.batch_size is None else check_int("batch_size", self.batch_size, 1)

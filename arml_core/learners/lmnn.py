@@ -88,6 +88,12 @@ class LMNN(MahalanobisLearner):
         }
         k = check_int("n_neighbors", self.n_neighbors, 1)
         reg = check_real("regularization", self.regularization, 0.0, 1.0)
+        solver = check_choice("solver", self.solver, SOLVERS)
+        batches = {
+            "learning_rate": check_real("step_size", self.step_size, 0.0, open_low=True),
+            "n_steps": check_int("n_steps", self.n_steps, 1),
+            "batch_size": check_int("batch_size", self.batch_size, 1),
+        }
         if check_choice("backend", self.backend, BACKENDS) == "metric-learn":
             return fit_metric_learn(
                 "LMNN",
@@ -105,17 +111,14 @@ class LMNN(MahalanobisLearner):
         device = resolve_device(self.device)
         points = SortedByClass(X, codes, device, choose_dtype(device, X.size))
         objective = PairObjective(points, LMNNTerm(points, k, reg))
-        solver = check_choice("solver", self.solver, SOLVERS)
         if solver == "descent" or (solver == "auto" and len(X) <= FULL_SOLVER_LIMIT):
             return gradient_descent(objective, start, callback=callback, **descent)  # type: ignore[arg-type]
         return stochastic(
             objective,
             start,
-            check_real("step_size", self.step_size, 0.0, open_low=True),
-            check_int("n_steps", self.n_steps, 1),
-            check_int("batch_size", self.batch_size, 1),
-            draw_seed(self.random_state),
-            callback,
+            seed=draw_seed(self.random_state),
+            callback=callback,
+            **batches,  # type: ignore[arg-type]
         )
 
 

@@ -68,22 +68,25 @@ class NCA(MahalanobisLearner):
         start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
         max_iter = check_int("max_iter", self.max_iter, 1)
         tol = None if self.tol is None else check_real("tol", self.tol, 0.0)
+        solver = check_choice("solver", self.solver, SOLVERS)
+        batches = {
+            "learning_rate": check_real("learning_rate", self.learning_rate, 0.0, open_low=True),
+            "n_steps": check_int("n_steps", self.n_steps, 1),
+            "batch_size": check_int("batch_size", self.batch_size, 1),
+        }
         if check_choice("backend", self.backend, BACKENDS) == "metric-learn":
             return fit_metric_learn("NCA", X, codes, init=start, n_components=len(start), max_iter=max_iter, tol=tol)
         device = resolve_device(self.device)
         points = SortedByClass(X, codes, device, choose_dtype(device, X.size))
         objective = PairObjective(points, NCATerm())
-        solver = check_choice("solver", self.solver, SOLVERS)
         if solver == "lbfgs" or (solver == "auto" and len(X) <= FULL_SOLVER_LIMIT):
             return lbfgs(objective, start, max_iter, tol, callback)
         return stochastic(
             objective,
             start,
-            check_real("learning_rate", self.learning_rate, 0.0, open_low=True),
-            check_int("n_steps", self.n_steps, 1),
-            check_int("batch_size", self.batch_size, 1),
-            draw_seed(self.random_state),
-            callback,
+            seed=draw_seed(self.random_state),
+            callback=callback,
+            **batches,  # type: ignore[arg-type]
         )
 
 

@@ -166,7 +166,7 @@ _ENTRIES = (
             _RANK,
             Parameter("k", "int", None, "Neighbour that sets the local scale; none for 7.", low=1, optional=True),
             Parameter(
-                "local_scale",
+                "variant",
                 "choice",
                 "metric-learn",
                 "As in the paper, or as published.",

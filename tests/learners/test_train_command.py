@@ -1,0 +1,79 @@
+"""``python -m arml_core train``."""
+
+import argparse
+
+import numpy as np
+import pytest
+
+import arml_core as arml
+from arml_core.cli import train
+from arml_core.learners.arml import ARML
+from arml_core.learners.storage import load_metric
+
+
+def run(*words: str) -> None:
+    parser = argparse.ArgumentParser()
+    train.register(parser.add_subparsers())
+    arguments = parser.parse_args(["train", *words])
+    arguments.run(arguments)
+
+
+def test_saves_what_the_library_learns(tmp_path, capsys):
+    path = tmp_path / "iris.npz"
+    run("iris", "arml", "-p", "n_epochs=20", "--seed", "3", "-o", str(path))
+    data = arml.load_dataset("iris")
+    saved = load_metric(path)
+    expected = ARML(20, random_state=3).fit(data.X_train, data.y_train)
+    np.testing.assert_array_equal(saved.components_, expected.components_)
+    assert saved.info["dataset"] == "iris"
+    assert saved.info["fingerprint"] == data.fingerprint
+    assert saved.info["seed"] == 3
+    assert saved.info["parameters"]["n_epochs"] == 20
+    out = capsys.readouterr().out
+    assert "ARML on" in out
+    assert "about a second" in out
+    assert f"saved {path}" in out
+
+
+def test_learner_without_a_seed(tmp_path):
+    run("iris", "lfda", "-o", str(tmp_path / "m.npz"))
+    assert load_metric(tmp_path / "m.npz").info["learner"] == "LFDA"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nosuchset",), "there is no dataset 'nosuchset'"),
+        (("iris", "-p", "epochs=3"), "ARML has no parameter 'epochs'"),
+        (("iris", "-p", "n_epochs"), "--set wants NAME=VALUE; got 'n_epochs'"),
+        (("iris", "-p", "n_epochs=0"), "n_epochs must be an integer from 1"),
+        (("iris", "-o", "nofolder/m.npz"), "there is no folder nofolder"),
+        (("iris", "-o", "m.pkl"), "must be a .npz file; got m.pkl"),
+        (("iris", "-p", "learning_rate=1e200", "-p", "n_epochs=20"), "ARML stopped"),
+    ],
+)
+def test_mistakes_are_value_errors_and_write_nothing(words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        run(*words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_existing_file_is_kept_unless_forced(tmp_path):
+    path = tmp_path / "m.npz"
+    path.write_text("mine")
+    with pytest.raises(ValueError, match="exists; use --force"):
+        run("iris", "euclidean", "-o", str(path))
+    assert path.read_text() == "mine"
+    run("iris", "euclidean", "-o", str(path), "--force")
+    assert load_metric(path).metric.is_identity
+
+
+def test_interrupt_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(self, *args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ARML, "_learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run("iris", "-o", str(tmp_path / "m.npz"))
+    assert list(tmp_path.iterdir()) == []
