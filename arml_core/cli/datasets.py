@@ -59,7 +59,7 @@ def _info(arguments: argparse.Namespace) -> None:
         "here": _here(info),
     }
     if info.options:
-        lines["options"] = ", ".join(info.options)
+        lines["options"] = ", ".join(f"{name} = {default:g}" for name, default in info.options.items())
     if info.available:
         dataset = load_dataset(info.name)
         lines["class names"] = ", ".join(dataset.class_names)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -28,7 +28,7 @@ class DatasetInfo:
     """What can be said about a dataset without loading it.
 
     `location` is the file the loader would read, None for sets that are built in or not on this machine;
-    `available` tells these two apart.
+    `available` tells these two apart. `options` are those of :func:`load_dataset`, with their defaults.
     """
 
     name: str
@@ -43,7 +43,7 @@ class DatasetInfo:
     terms: str
     available: bool = True
     location: Path | None = None
-    options: tuple[str, ...] = ()
+    options: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,9 @@ is moved into place in one step. Whatever goes wrong before that leaves nothing 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from .formats import Archive, archive_hash, build_archive
 from .paper_sets import PaperSet, SourceFile
 
 CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0
+LEFT_BEHIND = 24 * 3600.0
 CHUNK = 8 * 1024  # small, so that a slow line still reports and can be cancelled
 
 
@@ -46,6 +49,7 @@ def fetch(known: PaperSet, cache: Path, place: Path | None = None, callback: Cal
     """
     remedy = f"Put {known.name}.npz into {place or cache}"
     cache.mkdir(parents=True, exist_ok=True)
+    _sweep(known, cache)
     with tempfile.TemporaryDirectory(prefix=f".{known.name}-", dir=cache) as scratch:
         try:
             archive = _download(known, Path(scratch), callback)
@@ -60,6 +64,13 @@ def fetch(known: PaperSet, cache: Path, place: Path | None = None, callback: Cal
         target = cache / finished.name
         os.replace(finished, target)
     return target
+
+
+def _sweep(known: PaperSet, cache: Path) -> None:
+    """Remove what a killed process left behind; a download of today may still be under way."""
+    for scratch in cache.glob(f".{known.name}-*"):
+        if time.time() - scratch.stat().st_mtime > LEFT_BEHIND:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _download(known: PaperSet, scratch: Path, callback: Callback | None) -> Archive:

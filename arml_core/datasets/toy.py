@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from sklearn.datasets import make_circles, make_moons
@@ -90,9 +90,10 @@ TOY_NAMES = (SEVEN_POINTS, *GENERATORS)
 def toy_info(name: str) -> DatasetInfo:
     """What is known about a toy before it is made; sizes are those of the default n."""
     if name == SEVEN_POINTS:
-        return _info(name, "The paper's seven points", 7, 0, 2, seven_points, ())
-    title, generator, _, classes = GENERATORS[name]
-    return _info(name, title, DEFAULT_N, DEFAULT_N, len(classes), generator, ("n", "noise", "seed"))
+        return _info(name, "The paper's seven points", 7, 0, 2, seven_points, {})
+    title, generator, noise, classes = GENERATORS[name]
+    options = {"n": DEFAULT_N, "noise": noise, "seed": 0}
+    return _info(name, title, DEFAULT_N, DEFAULT_N, len(classes), generator, options)
 
 
 def load_toy(name: str, n: int = DEFAULT_N, noise: float | None = None, seed: int = 0) -> Dataset:
@@ -140,7 +141,7 @@ def _info(
     n_test: int,
     n_classes: int,
     made_by: Callable[..., Points],
-    options: tuple[str, ...],
+    options: Mapping[str, float],
 ) -> DatasetInfo:
     return DatasetInfo(
         name=name,

@@ -1,5 +1,6 @@
 """Downloads against a local server that is slow, breaks off, lies, or says no."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -112,6 +113,16 @@ def test_cancelling_passes_through_and_leaves_nothing(known: PaperSet, server: S
     with pytest.raises(Cancelled):
         fetch(known, tmp_path, callback=stop)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_behind_is_swept_away(known: PaperSet, tmp_path: Path) -> None:
+    old, fresh = tmp_path / ".pendigits-old", tmp_path / ".pendigits-fresh"
+    for folder in (old, fresh):
+        folder.mkdir()
+        (folder / "pendigits").write_bytes(b"half a file")
+    os.utime(old, (0, 0))
+    fetch(known, tmp_path)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [".pendigits-fresh", "pendigits.npz"]
 
 
 def test_the_same_set_from_data_folder_cache_and_download(

@@ -1,5 +1,6 @@
 """What is said about a user's file: every way it can go wrong, word for word."""
 
+import io
 import tomllib
 from pathlib import Path
 
@@ -284,6 +285,28 @@ def test_too_large_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     problem = only(read_table(sparse).problems)
     assert (problem.severity, problem.message) == ("error", "The file has 61.0 MB; the limit is 50 MB.")
     assert only(read_table(b"a,b\n1,2\n", max_bytes=4).problems).kind == "too_large"
+
+
+def test_too_large_an_upload_is_refused_before_it_is_read() -> None:
+    class Upload(io.BytesIO):
+        def seek(self, offset: int, whence: int = 0) -> int:
+            return 70 * 2**20
+
+        def read(self, size: int | None = -1) -> bytes:
+            raise AssertionError("it was read")
+
+    assert only(read_table(Upload()).problems).message == "The file has 70.0 MB; the limit is 50 MB."
+
+
+def test_a_stream_of_unknown_size_is_read_no_further_than_the_limit() -> None:
+    class Stream(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+    stream = Stream(GOOD * 2**18)
+    problem = only(read_table(stream, max_bytes=2**20).problems)
+    assert problem.message == "The file has more than 1 MB; the limit is 1 MB."
+    assert stream.tell() == 2**20 + 1
 
 
 def test_the_servers_upload_limit_is_the_same_number() -> None:

@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,6 +55,38 @@ def test_only_plain_numbers_are_numbers() -> None:
     assert column.values[:3].tolist() == [1.5, -2000.0, 0.5]
     assert column.kinds.tolist() == [0, 0, 0, 3, 3, 3, 3, 3, 1, 1]
     assert column.first_text == (3, "1_000")
+
+
+def test_underscores_and_foreign_digits_are_no_numbers_even_among_numbers() -> None:
+    for cell in ("1_000", "٣"):
+        column = table_of(f"x,label\n1,a\n{cell},b\n".encode()).column("x")
+        assert column.kinds.tolist() == [0, 3]
+        many = "".join(f"{i},a\n" for i in range(9_000)) + f"{cell},b\n"
+        column = table_of(("x,label\n" + many).encode()).column("x")
+        assert column.texts is None
+        assert column.first_text == (9_000, cell)
+        assert column.values[8_999] == 8_999
+
+
+def test_decimal_commas_without_a_header_do_not_pass_for_separators() -> None:
+    table, found = read_table(b"1,5;2,5;0\n3,5;4,5;1\n")
+    assert table is not None
+    assert (table.separator, table.column("x2").values.tolist()) == (";", [2.5, 4.5])
+    assert {problem.kind for problem in found} == {"separator", "decimal_comma", "no_header"}
+    table, found = read_table(b'x1,label\n"1,5",a\n"2,5",b\n')
+    assert table is not None
+    assert (table.separator, table.column("x1").values.tolist()) == (",", [1.5, 2.5])
+
+
+def test_remedies_for_several_columns_add_up() -> None:
+    table = table_of(b"x1,x2,x3,label\nu,1,v,a\nw,2,z,b\n")
+    options: dict[str, Any] = {"label": "label"}
+    for _ in range(2):
+        options = select(table, **options).problems[0].remedies[0].apply(options)
+    assert options["drop"] == ("x1", "x3")
+    data, _ = select(table, **options)
+    assert data is not None
+    assert data.layout.feature_names == ("x2",)
 
 
 def test_with_a_decimal_comma_a_point_is_no_decimal_sign() -> None:
