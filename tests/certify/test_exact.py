@@ -183,7 +183,7 @@ def test_leave_one_out_on_iris_petals_equals_the_smallest_of_independent_program
     X, y = load_iris(return_X_y=True)
     X = X[:, 2:].astype(dtype)
     knn = MahalanobisKNN().fit(X, y)
-    some = np.arange(3, 150, 29)
+    some = np.arange(60, 150, 22)
     certificates = knn.certify(X[some], method="exact", exclude=some)
     for b, i in enumerate(some):
         expected = oracles.exact_1nn(
