@@ -95,6 +95,8 @@ def test_random_text_in_any_encoding(text: str, encoding: str) -> None:
     st.sampled_from(LINE_ENDS),
     st.sampled_from(BOMS[:2]),
 )
+@example([["", ""], ["0.0", ""]], ",", "\n", b"")
+@example([["", ""], ["", ""]], ",", "\n", b"")
 @settings(max_examples=250, deadline=None)
 def test_random_tables(rows: list[list[str]], separator: str, end: str, bom: bytes) -> None:
     content = bom + end.join(separator.join(row) for row in rows).encode("utf-8", "ignore")

@@ -142,6 +142,10 @@ def header_only() -> Problem:
     return Problem("no_rows", "error", "Found a header but no rows.", lines=(1,), remedies=(FIX_THE_FILE,))
 
 
+def no_values() -> Problem:
+    return Problem("empty", "error", "The file has neither names nor values.", remedies=(FIX_THE_FILE,))
+
+
 def too_large(size: int | None, limit: int) -> Problem:
     has = f"more than {limit / 2**20:,.0f} MB" if size is None else f"{size / 2**20:,.1f} MB"
     message = f"The file has {has}; the limit is {limit / 2**20:,.0f} MB."

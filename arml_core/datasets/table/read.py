@@ -285,7 +285,7 @@ class _Reader:
     def _table(self, columns: list[Column], lines: IntArray, preview: list[tuple[str, ...]]) -> Table:
         nameless = self.nameless if self.header else set()
         left_out = {i for i in nameless if columns[i].is_empty}
-        if self._first_is_row_numbers(columns, lines, 0 in nameless):
+        if len(columns) - len(left_out) > 1 and self._first_is_row_numbers(columns, lines, 0 in nameless):
             left_out.add(0)
             self.found.append(problems.row_numbers("" if 0 in nameless else columns[0].name))
         for i in sorted(nameless):
@@ -294,6 +294,8 @@ class _Reader:
             elif columns[i].is_empty:
                 self.found.append(problems.empty_column_left_out(i + 1))
         kept = [i for i in range(len(columns)) if i not in left_out]
+        if not kept:
+            raise _Stop(problems.no_values())
         if len(kept) == 1:
             self.found.append(problems.one_column(columns[kept[0]].name))
         return Table(
@@ -307,7 +309,7 @@ class _Reader:
         )
 
     def _first_is_row_numbers(self, columns: Sequence[Column], lines: IntArray, nameless: bool) -> bool:
-        if self.keep_row_numbers or len(columns) < 2 or not columns[0].is_row_numbers(lines):
+        if self.keep_row_numbers or not columns[0].is_row_numbers(lines):
             return False
         if self.header:
             return nameless or columns[0].name.lower() in _ROW_NUMBER_NAMES
