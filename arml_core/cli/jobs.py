@@ -7,7 +7,8 @@ import time
 from typing import Any
 
 from ..jobs.client import Client
-from ..jobs.status import STATES, JobStatus
+from ..jobs.states import STATES
+from ..jobs.status import JobStatus
 
 SHORT = 10
 

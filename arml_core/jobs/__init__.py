@@ -16,14 +16,31 @@ done           the result is there
 =============  ====================================================================================
 """
 
-from .client import Client, Store
-from .contents import Upload
-from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob, WorkerRunning
-from .owners import is_shared, new_key, upload_lifetime
-from .radii import Radii
-from .results import History, RunResult
-from .spec import EvaluationSpec, PointsSpec, RunSpec
-from .status import JobStatus
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .client import Client, Store
+    from .contents import Upload
+    from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob, WorkerRunning
+    from .owners import is_shared, new_key, upload_lifetime
+    from .radii import Radii
+    from .results import History, RunResult
+    from .spec import EvaluationSpec, PointsSpec, RunSpec
+    from .status import JobStatus
+
+_MODULES = {
+    "client": ("Client", "Store"),
+    "contents": ("Upload",),
+    "errors": ("DamagedFile", "NotReady", "NotYours", "StoreError", "UnknownJob", "WorkerRunning"),
+    "owners": ("is_shared", "new_key", "upload_lifetime"),
+    "radii": ("Radii",),
+    "results": ("History", "RunResult"),
+    "spec": ("EvaluationSpec", "PointsSpec", "RunSpec"),
+    "status": ("JobStatus",),
+}
 
 __all__ = [
     "Client",
@@ -46,3 +63,11 @@ __all__ = [
     "new_key",
     "upload_lifetime",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: the worker lives here too and must start without torch."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -32,7 +32,7 @@ from .paths import Paths
 from .queue import Queue
 from .reporter import Paused, Reporter
 from .reserve import with_room
-from .status import CANCELLED, FAILED
+from .states import CANCELLED, FAILED
 from .tasks import Bench, RunDamaged, run_job
 from .workspace import Workspace
 

@@ -10,15 +10,14 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..datasets import Dataset, load_dataset
-from ..datasets.base import content_hash
 from ..metric import as_metric
 from ..threat import ThreatModel
-from .collect import Garbage, collect
+from .collect import Garbage, collect, remove_expired
 from .contents import Contents, Upload
 from .database import Database, Row
 from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob
 from .files import read_arrays, set_aside, write_arrays
-from .launch import WorkerStatus, start_worker, starting, stop_worker, worker_pid, worker_status
+from .launch import WorkerStatus, release_worker, start_worker, stop_worker, worker_pid, worker_status
 from .learners import entry_of
 from .owners import PUBLIC, Visitor
 from .paths import Paths, checked
@@ -26,12 +25,14 @@ from .radii import Radii, joined
 from .requests import Request, Requests
 from .results import History, RunResult, history_from, history_of, run_result
 from .spec import GIVEN, EvaluationKind, EvaluationSpec, PointsSpec, RunSpec
-from .status import DONE, QUEUED, STATES, JobStatus, status_from
+from .states import DONE, QUEUED, STATES
+from .status import JobStatus, status_from
 from .training import run_arrays
 from .workspace import read_parts
 
 POLL_SECONDS = 0.05
 LOG_TAIL = 64 * 1024
+TIDY_SECONDS = 600.0
 
 
 class Store:
@@ -49,6 +50,13 @@ class Store:
         self.database = Database(self.paths.database)
         self.contents = Contents(self.paths, self.database)
         self.requests = Requests(self.database)
+        self._next_tidying = 0.0
+
+    def tidy(self) -> None:
+        """Now and then throw away uploads whose time is over; the worker does so too, but it may not live."""
+        if time.monotonic() >= self._next_tidying and not self.database.read_only:
+            self._next_tidying = time.monotonic() + TIDY_SECONDS
+            remove_expired(self.paths, self.database)
 
 
 class Client:
@@ -127,12 +135,10 @@ class Client:
         """Enter a metric from elsewhere (a PSD matrix, a Metric, a fitted learner) as a finished run."""
         data = load_dataset(dataset) if isinstance(dataset, str) else dataset
         components = as_metric(metric, data.n_features).components
-        scope = self.store.contents.put_dataset(data, self.visitor)
-        if self.visitor.shared:  # a matrix somebody brought is theirs, whatever the dataset
-            scope = self.visitor.private_scope()
-        spec = RunSpec(data.fingerprint, GIVEN, {"sha256": content_hash([components])}, 0, "cpu")
-        dataset_scope = scope if data.group == "file" else PUBLIC
-        request = Request(spec, scope, f"{title} for {data.title}", data.fingerprint, dataset_scope)
+        dataset_scope = self.store.contents.put_dataset(data, self.visitor)
+        digest, scope = self.store.contents.put_metric(components, self.visitor, title)
+        spec = RunSpec(data.fingerprint, GIVEN, {"sha256": digest}, 0, "cpu")
+        request = Request(spec, scope, f"{title} for {data.title}", data.fingerprint, dataset_scope, points=digest)
         sha256 = write_arrays(self.store.paths.result(request.id), run_arrays(components, {}, 0))
         return self.status(self.store.requests.add_done(request, self.visitor, sha256))
 
@@ -157,6 +163,7 @@ class Client:
 
     def list(self, states: Sequence[str] = STATES, limit: int = 200) -> list[JobStatus]:
         """Jobs this visitor may see: running, queued in their order, then the others, newest first."""
+        self.store.tidy()
         rows = self.store.requests.listed(self.visitor, tuple(states), limit)
         alive = worker_pid(self.store.paths) is not None
         if not alive and any(row["state"] in ("queued", "running", "cancelling") for row in rows):
@@ -361,8 +368,10 @@ class Client:
 
     def _wake(self, ask: bool = False) -> None:
         """Start a worker if none lives. Looking does not restart one that was stopped on purpose; asking does."""
-        if not self._start or self.store.database.read_only or starting():
+        if not self._start or self.store.database.read_only:
             return
-        if not ask and self.worker().held:
-            return
+        if self.worker().held:
+            if not ask:
+                return
+            release_worker(self.store.database)
         start_worker(self.store.paths)

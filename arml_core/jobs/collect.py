@@ -50,8 +50,9 @@ def remove_expired(paths: Paths, database: Database, dry_run: bool = False) -> l
     )
     for row in rows:
         jobs = database.rows(
-            "SELECT id, title FROM jobs WHERE scope = ? AND (dataset = ? OR points = ?)",
-            (row["scope"], row["digest"], row["digest"]),
+            "SELECT id, title FROM jobs WHERE scope = ?1 AND (dataset = ?2 OR points = ?2 OR needs IN "
+            "(SELECT id FROM jobs WHERE scope = ?1 AND points = ?2))",
+            (row["scope"], row["digest"]),
         )
         for job in jobs:
             found.append(_forget_job(paths, database, job["id"], job["title"], "its upload has expired", dry_run))

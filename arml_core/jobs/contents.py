@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..datasets import Dataset, Scaling, load_dataset
 from ..datasets.base import content_hash
+from ..rounding import FloatArray
 from .database import Database, Row
 from .errors import DamagedFile, UnknownJob
 from .files import Arrays, read_arrays, set_aside, write_arrays
@@ -58,6 +59,12 @@ class Contents:
         digest = content_hash(arrays.values(), arrays)
         scope = visitor.private_scope()
         self._put(digest, scope, "points", "", title, arrays, visitor)
+        return digest, scope
+
+    def put_metric(self, components: FloatArray, visitor: Visitor, title: str) -> tuple[str, str]:
+        """Remember a metric that came from elsewhere; returns its hash and scope."""
+        digest, scope = content_hash([components], ["metric"]), visitor.private_scope()
+        self._put(digest, scope, "metric", "", title, {"components": components}, visitor)
         return digest, scope
 
     def get_dataset(self, digest: str, scope: str) -> Dataset:

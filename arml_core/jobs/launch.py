@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from .database import Database
 from .lock import Lock
@@ -17,8 +18,9 @@ from .pool import import_path
 
 LOG_LIMIT = 2**20
 STOP_SECONDS = 8.0
-_started: list[subprocess.Popen[bytes]] = []
-"""Workers this process started; looking at them now and then keeps the system's table clean."""
+START_SECONDS = 60.0
+_started: dict[Path, tuple[subprocess.Popen[bytes], float]] = {}
+"""The last worker this process started for each folder, and when."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ def start_worker(paths: Paths) -> None:
 
     It is a plain process in a session of its own: it outlives the server, and Ctrl-C there does not reach it.
     """
-    _started[:] = [process for process in _started if process.poll() is None]
-    if worker_pid(paths) is not None:
+    pid = worker_pid(paths)
+    if pid is not None or _is_starting(paths):
         return
     paths.create()
     mode = "ab" if paths.worker_log.exists() and paths.worker_log.stat().st_size < LOG_LIMIT else "wb"
@@ -68,12 +70,21 @@ def start_worker(paths: Paths) -> None:
             env=environment,
             start_new_session=True,
         )
-    _started.append(process)
+    _started[paths.root] = (process, time.monotonic())
 
 
-def starting() -> bool:
-    """Whether a worker that this process started has not yet ended."""
-    return any(process.poll() is None for process in _started)
+def _is_starting(paths: Paths) -> bool:
+    """Whether this process started a worker a moment ago that does not hold the lock yet."""
+    process, began = _started.get(paths.root, (None, 0.0))
+    if process is None or process.poll() is not None:
+        return False
+    return time.monotonic() - began < START_SECONDS
+
+
+def release_worker(database: Database) -> None:
+    """Somebody wants work done: a worker that was stopped on purpose may be started again."""
+    with database.writing() as connection:
+        connection.execute("UPDATE worker SET held = 0")
 
 
 def stop_worker(paths: Paths, database: Database) -> bool:
@@ -92,4 +103,5 @@ def stop_worker(paths: Paths, database: Database) -> bool:
                 os.kill(pid, signal.SIGKILL)
             break
         time.sleep(0.05)
+    _started.pop(paths.root, None)
     return True

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .database import Database, Row
-from .status import CANCELLED, CANCELLING, DONE, FAILED, LOST, MAX_ATTEMPTS, QUEUED, RUNNING
+from .states import CANCELLED, CANCELLING, DONE, FAILED, LOST, MAX_ATTEMPTS, QUEUED, RUNNING
 
 
 @dataclass(frozen=True)

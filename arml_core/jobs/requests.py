@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .database import Database, Row
 from .owners import Visitor
 from .spec import Spec, canonical, key_of
-from .status import ACTIVE, CANCELLED, CANCELLING, DONE, FAILED, QUEUED, RUNNING
+from .states import ACTIVE, CANCELLED, CANCELLING, DONE, FAILED, QUEUED, RUNNING
 
 _REVIVE = (
     "state = 'queued', attempt = 0, reason = '', note = '', phase = '', done = 0, total = 0, seconds_left = NULL, "

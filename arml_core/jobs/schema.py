@@ -15,7 +15,7 @@ CREATE TABLE jobs (
     title TEXT NOT NULL,
     dataset TEXT NOT NULL,            -- fingerprint
     dataset_scope TEXT NOT NULL,
-    points TEXT,                      -- hash of the query rows, if they are not part of the dataset
+    points TEXT,                      -- hash of the query rows or of the metric somebody brought
     needs TEXT,                       -- the run an evaluation belongs to
     executor TEXT NOT NULL,           -- '' or the address of a dask scheduler
     accelerated INTEGER NOT NULL,     -- would use a GPU if there is one
@@ -53,7 +53,7 @@ CREATE TABLE history (
 CREATE TABLE contents (
     digest TEXT NOT NULL,
     scope TEXT NOT NULL,
-    kind TEXT NOT NULL,               -- dataset | points
+    kind TEXT NOT NULL,               -- dataset | points | metric
     name TEXT NOT NULL,               -- for load_dataset; '' if the arrays are kept here
     title TEXT NOT NULL,
     sha256 TEXT,

@@ -9,14 +9,7 @@ from typing import Any
 
 from .database import Row
 from .spec import Spec, spec_from
-
-QUEUED, RUNNING, CANCELLING = "queued", "running", "cancelling"
-CANCELLED, FAILED, LOST, DONE = "cancelled", "failed", "lost", "done"
-STATES = (QUEUED, RUNNING, CANCELLING, CANCELLED, FAILED, LOST, DONE)
-ACTIVE = (QUEUED, RUNNING, CANCELLING)
-AT_REST = (CANCELLED, FAILED, LOST, DONE)
-MAX_ATTEMPTS = 2
-"""A job whose process died is tried once more."""
+from .states import ACTIVE, AT_REST, CANCELLED, CANCELLING, DONE, LOST, RUNNING
 
 
 @dataclass(frozen=True)

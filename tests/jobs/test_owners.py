@@ -1,0 +1,171 @@
+"""In shared mode an upload and all that comes of it exist only for whoever has its key."""
+
+import dataclasses
+import time
+
+import numpy as np
+import pytest
+
+from arml_core import load_dataset
+from arml_core.jobs import Client, NotYours, PointsSpec, UnknownJob, new_key
+from arml_core.jobs.files import write_arrays
+from arml_core.jobs.queue import Queue
+from arml_core.jobs.training import run_arrays
+
+KEYS = {name: new_key() for name in ("ann", "bob")}
+
+
+@pytest.fixture
+def visitors(home, monkeypatch):
+    """Ann, Bob and somebody without a key, in a shared app."""
+    monkeypatch.setenv("ARML_SHARED", "1")
+    return [Client(owner=KEYS[name], start=False) for name in ("ann", "bob")] + [Client(start=False)]
+
+
+@pytest.fixture
+def upload():
+    """A dataset as it comes from a user's file."""
+    return dataclasses.replace(load_dataset("blobs", seed=9), group="file", name="file", title="patients.csv")
+
+
+def finish(client, job):
+    """Do the job by hand, with a result."""
+    queue = Queue(client.store.database)
+    while (claim := queue.claim(True)) is not None:
+        sha256 = write_arrays(client.store.paths.result(claim.job), run_arrays(np.eye(2), {}, 0))
+        assert queue.finish(claim.job, claim.lease, sha256)
+    assert client.status(job).state == "done"
+
+
+def test_what_comes_of_an_upload_is_seen_by_its_owner_alone(visitors, upload):
+    ann, bob, nobody = visitors
+    run = ann.train(upload, "lfda").id
+    finish(ann, run)
+    evaluation = ann.certify(run, 3).id
+    assert {status.id for status in ann.list()} == {run, evaluation}
+    assert ann.status(run).private
+    assert ann.dataset(upload.fingerprint).title == "patients.csv"
+    for other in (bob, nobody):
+        assert other.list() == []
+        assert other.uploads() == []
+        for look in (other.status, other.result, other.run, other.radii, other.log, other.history, other.cancel):
+            for job in (run, evaluation):
+                with pytest.raises(UnknownJob, match="there is no job"):
+                    look(job)
+        with pytest.raises(UnknownJob):
+            other.retry(run)
+        with pytest.raises(UnknownJob):
+            other.certify(run, 5)
+        with pytest.raises(UnknownJob):
+            other.dataset(upload.fingerprint)
+
+
+def test_same_file_of_two_owners_is_two_pieces_of_work(visitors, upload):
+    ann, bob, _ = visitors
+    mine, yours = ann.train(upload, "lfda"), bob.train(upload, "lfda")
+    assert mine.id != yours.id
+    assert [status.id for status in ann.list()] == [mine.id]
+    assert ann.cancel(mine.id).state == "cancelled"
+    assert bob.status(yours.id).state == "queued"
+
+
+def test_query_rows_are_private_even_with_a_public_run(visitors):
+    ann, bob, _ = visitors
+    run = ann.train("moons", "euclidean").id
+    points = ann.add_points([[0.1, 0.2]], title="secret.csv")
+    job = ann.certify(run, 1, points=points)
+    assert job.private
+    with pytest.raises(UnknownJob):
+        bob.status(job.id)
+    with pytest.raises(UnknownJob, match="upload it again"):
+        bob.certify(run, 1, points=points)  # knowing the hash is not enough
+    assert [upload.title for upload in ann.uploads()] == ["secret.csv"]
+
+
+def test_guessed_names_lead_nowhere(visitors, upload):
+    ann, bob, _ = visitors
+    run = ann.train(upload, "lfda").id
+    for guess in (f"../results/{run}", f"{run}.npz", run.upper(), f"{run}/../{run}", "%2e%2e", "", "\0" * 32):
+        with pytest.raises(UnknownJob):
+            bob.log(guess)
+        with pytest.raises(UnknownJob):
+            ann.log(guess)
+        with pytest.raises(ValueError, match="identifier"):
+            bob.dataset(guess)
+
+
+def test_public_work_is_seen_by_all_and_cancelled_by_whoever_asked(visitors):
+    ann, bob, nobody = visitors
+    run = ann.train("moons", "arml").id
+    assert ann.status(run).mine
+    assert not bob.status(run).mine
+    for other in (bob, nobody):
+        with pytest.raises(NotYours, match="somebody else asked"):
+            other.cancel(run)
+    assert bob.train("moons", "arml").id == run
+    assert ann.cancel(run).state == "queued"  # Bob still waits for it
+    assert bob.cancel(run).state == "cancelled"
+
+
+def test_key_is_not_kept(visitors, upload):
+    ann = visitors[0]
+    ann.train(upload, "lfda")
+    ann.store.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = b"".join(path.read_bytes() for path in ann.store.paths.root.rglob("*") if path.is_file())
+    assert KEYS["ann"].encode() not in content
+    assert all(not path.stat().st_mode & 0o077 for path in [ann.store.paths.root, ann.store.paths.contents])
+
+
+def test_short_key_is_refused(visitors):
+    with pytest.raises(ValueError, match="at least 16 characters"):
+        Client(visitors[0].store, owner="ann")
+
+
+def test_upload_without_a_key_is_refused(visitors, upload):
+    with pytest.raises(ValueError, match="needs an owner key"):
+        visitors[2].train(upload, "lfda")
+    assert visitors[2].store.database.row("SELECT COUNT(*) FROM contents")[0] == 0
+
+
+def test_expired_upload_is_gone_with_all_that_came_of_it(visitors, upload, monkeypatch):
+    monkeypatch.setenv("ARML_UPLOAD_DAYS", "0.000001")
+    ann = visitors[0]
+    run = ann.train(upload, "lfda").id
+    finish(ann, run)
+    metric = ann.add_metric("moons", np.eye(2)).id
+    evaluation = ann.certify(metric, 3).id
+    time.sleep(0.2)
+    with pytest.raises(UnknownJob, match="its time is over"):
+        ann.dataset(upload.fingerprint)
+    assert ann.uploads() == []
+    operator = visitors[2]
+    assert {item.reason for item in operator.gc(dry_run=False)} == {"its upload has expired", "expired"}
+    for job in (run, metric, evaluation):
+        with pytest.raises(UnknownJob):
+            ann.status(job)
+        assert not ann.store.paths.result(job).exists()
+    assert not [path for path in ann.store.paths.contents.rglob("*.npz") if path.parent != ann.store.paths.contents]
+
+
+def test_uploads_are_kept_seven_days_by_default(visitors, upload):
+    ann = visitors[0]
+    ann.add_dataset(upload)
+    (kept,) = ann.uploads()
+    assert kept.expires - kept.created == pytest.approx(7 * 86_400)
+
+
+def test_local_uploads_stay_hidden_when_sharing_begins(home, upload, monkeypatch):
+    local = Client(start=False)
+    run = local.train(upload, "lfda").id
+    assert Client(start=False).status(run).mine
+    assert local.uploads()[0].expires is None
+    monkeypatch.setenv("ARML_SHARED", "1")
+    visitor = Client(owner=KEYS["bob"], start=False)
+    assert visitor.list() == []
+    with pytest.raises(UnknownJob):
+        visitor.status(run)
+
+
+def test_points_of_a_run_are_checked_against_its_dataset(visitors):
+    with pytest.raises(ValueError, match="a digest goes with given points"):
+        PointsSpec("given")

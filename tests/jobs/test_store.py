@@ -1,0 +1,290 @@
+"""The store without a worker: keys, files, order, schema, time left."""
+
+import json
+import os
+import sqlite3
+
+import numpy as np
+import pytest
+
+from arml_core import ThreatModel, load_dataset
+from arml_core.jobs import Client, DamagedFile, NotReady, PointsSpec, RunSpec, StoreError, UnknownJob
+from arml_core.jobs.contents import dataset_arrays, dataset_from
+from arml_core.jobs.eta import TimeLeft
+from arml_core.jobs.files import read_arrays, write_arrays
+from arml_core.jobs.lock import Lock
+from arml_core.jobs.queue import Queue
+from arml_core.jobs.radii import shards
+from arml_core.jobs.slots import Devices
+from arml_core.jobs.spec import EvaluationSpec, canonical, key_of, spec_from
+from arml_core.jobs.workspace import Workspace
+
+from .conftest import run_python
+
+
+def test_equal_work_has_an_equal_key_whatever_was_left_out(client):
+    first = client.train("moons", "arml", {"n_epochs": 1000})
+    same = client.train(load_dataset("moons"), "arml", {}, seed=0)
+    other = client.train("moons", "arml", {}, seed=1)
+    assert first.id == same.id != other.id
+    assert len(client.list()) == 2
+
+
+def test_seed_of_a_learner_without_randomness_does_not_matter(client):
+    assert client.train("moons", "lfda", seed=1).id == client.train("moons", "lfda", seed=2).id
+
+
+@pytest.mark.parametrize(
+    "threat",
+    [
+        ThreatModel(),
+        ThreatModel(np.inf, costs=[1.0, 2.5], frozen=[1], box=(0.0, [1.0, 2.0])),
+        ThreatModel("l1", frozen=[]),
+    ],
+)
+def test_spec_survives_the_way_through_json(threat):
+    spec = EvaluationSpec("certify", "0" * 32, 3, "votes", threat, PointsSpec("train", 7), None, 0, {}).normalised()
+    again = spec_from(json.loads(canonical(spec.content())))
+    assert again == spec
+    assert key_of(again, "") == key_of(spec, "") != key_of(spec, "local")
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda c, r: c.train("moons", "perceptron"), "there is no learner 'perceptron'"),
+        (lambda c, r: c.train("moons", "arml", {"n_epochs": 0}), "n_epochs must be an integer"),
+        (lambda c, r: c.train("moons", "arml", {"speed": 1}), "no parameter 'speed'"),
+        (lambda c, r: c.certify(r, 2, "theorem1"), "needs odd K"),
+        (lambda c, r: c.attack(r, 1, "prayer"), "attack must be one of"),
+        (lambda c, r: c.certify(r, 0), "n_neighbors must be an integer of at least 1"),
+        (lambda c, r: c.status("../../etc/passwd"), "there is no job"),
+        (lambda c, r: c.result("f" * 32), "there is no job"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_it_is_queued(client, ask, message):
+    run = client.train("moons", "euclidean").id
+    with pytest.raises(ValueError, match=message):
+        ask(client, run)
+    assert len(client.list()) == 1
+
+
+def test_queue_goes_by_priority_then_by_turn(client):
+    asked = [(client.train("moons", "arml", seed=seed, priority=p).id, p) for seed, p in enumerate([0, 5, 0, 5, -1])]
+    expected = [job for job, _ in sorted(asked, key=lambda pair: -pair[1])]
+    assert [status.id for status in client.list(("queued",))] == expected
+    assert [client.status(job).position for job in expected] == [1, 2, 3, 4, 5]
+    queue = Queue(client.store.database)
+    assert [queue.claim(True).job for _ in asked] == expected
+    assert queue.claim(True) is None
+
+
+def test_evaluation_waits_for_its_training_and_fails_with_it(client):
+    run = client.train("moons", "arml")
+    evaluation = client.certify(run.id, 3)
+    queue = Queue(client.store.database)
+    claim = queue.claim(True)
+    assert claim.job == run.id
+    assert queue.claim(True) is None
+    assert queue.end(claim.job, claim.lease, "failed", "no luck")
+    assert queue.claim(True) is None
+    status = client.status(evaluation.id)
+    assert (status.state, status.reason) == ("failed", "the training it needs is not there: no luck")
+    retried = client.retry(evaluation.id)
+    assert retried.state == client.status(run.id).state == "queued"
+
+
+def test_jobs_for_a_gpu_take_turns_and_let_others_pass(client):
+    gpu = client.train("moons", "arml")
+    cpu = client.train("moons", "lfda")
+    queue, devices = Queue(client.store.database), Devices()
+    devices.found(["cuda:0"])
+    assert devices.take(True) == "cuda:0"
+    assert not devices.available()
+    assert queue.claim(devices.available()).job == cpu.id
+    devices.give("cuda:0")
+    assert queue.claim(devices.available()).job == gpu.id
+
+
+def test_only_the_holder_of_the_lease_writes(client):
+    job = client.train("moons", "arml").id
+    queue = Queue(client.store.database)
+    old = queue.claim(True)
+    assert queue.recover() == 1
+    new = queue.claim(True)
+    assert (new.job, new.attempt) == (job, 2)
+    assert not queue.progress(job, old.lease, {"done": 9})
+    assert not queue.finish(job, old.lease, "0" * 64)
+    assert not queue.end(job, old.lease, "failed", "late")
+    assert queue.progress(job, new.lease, {"done": 3})
+    assert client.store.requests.get(job)["done"] == 3
+
+
+def test_job_lost_twice_is_given_up_and_can_be_retried(client):
+    job = client.train("moons", "arml").id
+    queue = Queue(client.store.database)
+    for again in (1, 0):
+        assert queue.claim(True).job == job
+        assert client.status(job).state == "lost"  # it claims to run and no worker lives
+        assert queue.recover() == again
+    assert (client.status(job).state, client.status(job).reason) == ("lost", "the worker ended twice during this job")
+    assert client.retry(job).state == "queued"
+
+
+def test_file_is_whole_or_absent(tmp_path):
+    path = tmp_path / "a.npz"
+    sha256 = write_arrays(path, {"x": np.arange(5), "names": np.array(["ä", "b"])})
+    assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]
+    assert read_arrays(path, sha256)["names"].tolist() == ["ä", "b"]
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(DamagedFile, match=r"a\.npz is damaged"):
+        read_arrays(path)
+    path.write_bytes(content[:-30] + b"?" + content[-29:])
+    with pytest.raises(DamagedFile, match="not what was written"):
+        read_arrays(path, sha256)
+    path.unlink()
+    with pytest.raises(DamagedFile, match=r"a\.npz is missing"):
+        read_arrays(path)
+
+
+def test_objects_are_neither_written_nor_read(tmp_path):
+    with pytest.raises(ValueError, match="allow_pickle"):
+        write_arrays(tmp_path / "a.npz", {"x": np.array([{}], dtype=object)})
+    assert not list(tmp_path.iterdir())
+    np.savez(tmp_path / "b.npz", x=np.array([{}], dtype=object))
+    with pytest.raises(DamagedFile, match="damaged"):
+        read_arrays(tmp_path / "b.npz")
+
+
+def test_damaged_checkpoint_means_starting_over(tmp_path):
+    workspace = Workspace(tmp_path / "work")
+    assert workspace.load_checkpoint() is None
+    workspace.save_checkpoint(7, {"g": np.eye(2)})
+    step, state = workspace.load_checkpoint()
+    assert step == 7
+    assert np.array_equal(state["g"], np.eye(2))
+    (tmp_path / "work" / "checkpoint.npz").write_bytes(b"PK\x03\x04 half")
+    assert workspace.load_checkpoint() is None
+
+
+@pytest.mark.parametrize("name", ["moons", "iris"])
+def test_dataset_survives_storage(name):
+    dataset = load_dataset(name)
+    again = dataset_from(dataset_arrays(dataset))
+    assert again.fingerprint == dataset.fingerprint
+    assert (again.class_names, again.title, again.group) == (dataset.class_names, dataset.title, dataset.group)
+    assert np.array_equal(again.scaling.scale, dataset.scaling.scale)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 100, 1000, 12_345])
+def test_blocks_cover_every_row_once_and_depend_on_n_alone(n):
+    blocks = shards(n)
+    assert np.array_equal(np.concatenate(blocks), np.arange(n))
+    assert all(len(block) <= 128 for block in blocks)
+    assert [b.tolist() for b in blocks] == [b.tolist() for b in shards(n)]
+
+
+def test_time_left_forgets_a_slow_first_step():
+    left = TimeLeft()
+    left.add(0.0, 0)
+    left.add(60.0, 1)  # a slow first step
+    for step in range(2, 122):
+        left.add(60.0 + step - 1, step)  # then one a second
+    assert left.left(1000) == pytest.approx(1000 - 121, rel=0.05)
+
+
+def test_time_left_is_unknown_at_first_and_after_a_standstill():
+    left = TimeLeft()
+    assert left.left(10) is None
+    left.add(0.0, 3)
+    assert left.left(10) is None
+    left.add(5.0, 3)
+    assert left.left(10) is None
+    left.add(10.0, 5)
+    assert left.left(5) == 0.0
+
+
+def test_lock_is_free_after_a_violent_end(tmp_path):
+    path = tmp_path / "lock"
+    code = f"""
+from pathlib import Path; import time
+from arml_core.jobs.lock import Lock
+lock = Lock(Path({str(path)!r})); lock.acquire()
+print('held', flush=True); time.sleep(60)"""
+    process = run_python(code)
+    assert process.stdout.readline() == "held\n"
+    lock = Lock(path)
+    assert lock.holder() == process.pid
+    assert not lock.acquire()
+    process.kill()
+    process.wait()
+    assert lock.holder() is None
+    assert lock.acquire()
+
+
+def test_newer_schema_is_refused_in_words(client):
+    path = client.store.paths.database
+    client.store.database.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreError, match="version 99"):
+        Client(start=False)
+
+
+def test_database_that_is_none_is_refused_in_words(client):
+    path = client.store.paths.database
+    client.store.database.close()
+    for extra in path.parent.glob("store.sqlite-*"):
+        extra.unlink()
+    path.write_bytes(b"not a database at all, " * 100)
+    with pytest.raises(StoreError, match="is damaged"):
+        Client(start=False)
+
+
+def test_two_processes_may_create_the_store_at_once(home):
+    code = "from arml_core.jobs import Client; Client(start=False).train('moons', 'euclidean'); print('ok')"
+    processes = [run_python(code) for _ in range(2)]
+    assert [process.communicate(timeout=90)[0] for process in processes] == ["ok\n"] * 2
+    assert len(Client(start=False).list()) == 1
+
+
+def test_result_of_an_unfinished_job_is_not_ready(client):
+    job = client.train("moons", "arml").id
+    with pytest.raises(NotReady, match="is queued"):
+        client.result(job)
+
+
+def test_given_metric_is_a_finished_run(client):
+    matrix = np.array([[2.0, 0.5], [0.5, 1.0]])
+    run = client.add_metric("moons", matrix, "Mine")
+    assert (run.state, run.title) == ("done", "Mine for Two moons")
+    assert np.allclose(client.run(run.id).get_mahalanobis_matrix(), matrix)
+    with pytest.raises(ValueError, match="the metric is for 3 features"):
+        client.add_metric("moons", np.eye(3))
+
+
+def test_garbage_is_listed_before_it_is_removed(client):
+    run = client.add_metric("moons", np.eye(2))
+    paths = client.store.paths
+    stray = paths.results / f"{'a' * 32}.npz"
+    half = paths.results / f"{run.id}.npz.123.tmp"
+    for path in (stray, half):
+        path.write_bytes(b"x" * 100)
+        os.utime(path, (0, 0))
+    listed = client.gc(dry_run=True)
+    assert {item.reason for item in listed} == {"its job is gone", "an interrupted write"}
+    assert stray.exists()
+    assert [item.name for item in client.gc(dry_run=False)] == [item.name for item in listed]
+    assert not stray.exists()
+    assert not half.exists()
+    assert client.status(run.id).state == "done"
+    assert client.gc(dry_run=False, older_than_days=1) == []
+    assert len(client.gc(dry_run=False, older_than_days=0)) == 1
+    with pytest.raises(UnknownJob):
+        client.status(run.id)
+
+
+def test_run_spec_says_what_it_computes(client):
+    status = client.train("moons", "steady", {"n_steps": 5}, seed=3)
+    assert status.spec == RunSpec(load_dataset("moons").fingerprint, "steady", {"n_steps": 5, "pause": 0.01}, 3, "cpu")
