@@ -1,10 +1,13 @@
 """Export: nothing a spreadsheet would run, and counterfactuals that stay counterfactuals."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arml_core import MahalanobisKNN
 from arml_core.datasets.table import apply_layout, counterfactuals_in_units, read_table, safe_cell, select, write_csv
 from arml_core.datasets.table.cells import restored_cell
 
@@ -92,3 +95,24 @@ def test_a_written_counterfactual_is_really_classified_differently(scaling: str)
     assert (nearest(data.X, data.y, back.X) != answers[kept]).all()
     moved = np.linalg.norm(back.X - adversarial[kept], axis=1)
     assert (moved <= 1e-5 * np.linalg.norm(adversarial - data.X, axis=1)[kept]).all()
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 3])
+def test_an_attack_found_by_the_engine_survives_the_file(n_neighbors: int) -> None:
+    table, _ = read_table(Path(__file__).parents[2] / "data" / "samples" / "pumps.csv")
+    assert table is not None
+    data, _ = select(table, label="state", scaling="standard")
+    assert data is not None
+    knn = MahalanobisKNN(n_neighbors=n_neighbors).fit(data.X, data.y)
+    rows = slice(0, 98, 7)
+    answers = knn.predict(data.X[rows])
+    attack = knn.attack(data.X[rows], answers, method="whitebox", random_state=0)
+    raw = counterfactuals_in_units(data.layout, data.X[rows], attack.adversarial, lambda x: knn.predict(x) != answers)
+    named = [data.layout.class_names[answer] for answer in answers]
+    rows_and_answers = [[*row, name] for row, name in zip(raw.tolist(), named, strict=True)]
+    again, _ = read_table(write_csv([*data.layout.feature_names, "state"], rows_and_answers).encode())
+    assert again is not None
+    back, found = apply_layout(data.layout, again)
+    assert back is not None, found
+    assert back.y is not None
+    assert (knn.predict(back.X) != back.y).all()
