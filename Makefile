@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 
-.PHONY: app test test-slow lint reproduce-euclidean bench clean
+.PHONY: app test test-slow lint reproduce-euclidean bench ui-bench clean
 
 app: .venv/app.done
 	$(BIN)/python -m streamlit run app.py
@@ -24,6 +24,9 @@ reproduce-euclidean: .venv/app.done
 
 bench: .venv/app.done
 	$(BIN)/python -m arml_core bench certify
+
+ui-bench: .venv/test.done
+	$(BIN)/python -m benchmarks.ui_bench
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

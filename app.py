@@ -2,10 +2,7 @@
 
 import streamlit as st
 
+from pages.components.shell import navigation
+
 st.set_page_config(page_title="ARML Explorer", page_icon="🛡️", layout="wide")
-st.navigation(
-    [
-        st.Page("pages/start.py", title="Start", default=True),
-    ],
-    position="top",
-).run()
+navigation().run()

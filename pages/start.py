@@ -5,10 +5,12 @@ import streamlit as st
 import arml_core as arml
 from arml_core.figures import make_plane, plane_alt, plane_figure, probe_words
 from pages.components.certificates import probe_point
+from pages.components.shell import require_shell
 from pages.components.theme import current_style
 
 ROW = 6  # the middle square
 
+require_shell()
 st.title("ARML Explorer")
 st.markdown(
     "A nearest-neighbour classifier answers with the class of the training points closest to a question. "
@@ -28,6 +30,7 @@ with picture:
     st.plotly_chart(
         plane_figure(plane, current_style(), probe, legend=True),
         key="start_picture",
+        theme=None,
         config={"displayModeBar": False},
         alt=plane_alt(plane, probe, "Seven points, Euclidean distance"),
     )

@@ -4,7 +4,9 @@ from .draw import plane_figure
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane import Plane, Probe, Window, make_plane, make_probe, window_for
 from .shapes import hand_made_components
-from .words import plane_alt, probe_words
+from .table import plane_table
+from .training import smoothed, training_figure, training_table
+from .words import plane_alt, probe_words, radius_interval
 
 __all__ = [
     "MOST_CLASSES",
@@ -18,7 +20,12 @@ __all__ = [
     "make_probe",
     "plane_alt",
     "plane_figure",
+    "plane_table",
     "probe_words",
+    "radius_interval",
+    "smoothed",
     "style_for",
+    "training_figure",
+    "training_table",
     "window_for",
 ]

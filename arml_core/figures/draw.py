@@ -10,11 +10,12 @@ import plotly.graph_objects as go
 from ..metric import Metric
 from ..rounding import FloatArray
 from .palette import SHAPES, Style, with_opacity
-from .plane import CLICKS, Plane, Probe
+from .plane import Plane, Probe
 from .shapes import ball_outline, metric_ellipse, metric_glyph
 
 BOUNDARY, CERTIFIED, UPPER, ARROW = "decision boundary", "certified radius", "attack radius", "adversarial point"
-NEIGHBOURS, EQUAL, GLYPH, SELECTED, CLICK = "deciding neighbours", "equally far", "unit ellipse", "your point", "click"
+NEIGHBOURS, EQUAL, GLYPH, SELECTED = "deciding neighbours", "equally far", "unit ellipse", "your point"
+FONT = '"Source Sans", "Source Sans 3", sans-serif'
 Trace = dict[str, Any]
 
 
@@ -26,13 +27,10 @@ def plane_figure(
     height: int = 440,
     ellipse: bool = True,
     neighbours: bool = True,
-    clickable: bool = False,
     legend: bool = False,
 ) -> go.Figure:
     """Regions, boundary and training points; with a probe also its certified ball, attack and neighbours."""
-    traces = [*_regions(plane, style), *_boundary(plane, style)]
-    if clickable:
-        traces.append(_click_targets(plane))
+    traces = _regions(plane, style)
     if ellipse:
         traces.append(_glyph(plane, style))
     if probe is not None:
@@ -45,66 +43,34 @@ def plane_figure(
     if probe is not None:
         traces += _probe_marks(probe, style)
     for trace in traces:
-        trace["showlegend"] = legend and trace.get("showlegend", True) and trace["name"] not in (CLICK, GLYPH)
+        trace["showlegend"] = legend and trace.get("showlegend", True) and trace["name"] != GLYPH
     return go.Figure({"data": traces, "layout": _layout(plane, probe, style, height, legend)}, skip_invalid=True)
 
 
 def _regions(plane: Plane, style: Style) -> list[Trace]:
-    """One filled contour per class. Plotly shades what the constraint excludes: "<" fills where the margin is positive."""
+    """One filled contour per class, where its margin is positive, bounded by the contour at 0.
+
+    Plotly shades what a constraint excludes. With two classes one boundary line is enough.
+    """
+    shown = [code for code in range(len(plane.class_names)) if (plane.margin[code] > 0).any()]
+    lined = shown[:1] if len(shown) == 2 else shown
     return [
         {
             "type": "contour",
-            "name": f"answer: {name}",
+            "name": BOUNDARY,
+            "meta": plane.class_names[code],
             "x": plane.x1,
             "y": plane.x2,
             "z": plane.margin[code].astype(np.float32),
             "contours": {"type": "constraint", "operation": "<", "value": 0.0},
             "fillcolor": style.region(code),
-            "line": {"width": 0, "smoothing": 0},
+            "line": {"width": 2 if code in lined else 0, "color": style.ink, "smoothing": 0},
             "hoverinfo": "skip",
             "showscale": False,
-            "showlegend": False,
-        }
-        for code, name in enumerate(plane.class_names)
-        if (plane.margin[code] > 0).any()
-    ]
-
-
-def _boundary(plane: Plane, style: Style) -> list[Trace]:
-    """The contour at 0 of each class's margin; with two classes one of them is enough."""
-    shown = range(1) if len(plane.class_names) == 2 else range(len(plane.class_names))
-    return [
-        {
-            "type": "contour",
-            "name": BOUNDARY,
-            "x": plane.x1,
-            "y": plane.x2,
-            "z": plane.margin[code].astype(np.float32),
-            "contours": {"coloring": "none", "start": 0.0, "end": 0.0, "size": 1.0},
-            "line": {"color": style.ink, "width": 2, "smoothing": 0},
-            "hoverinfo": "skip",
-            "showscale": False,
-            "showlegend": code == 0,
+            "showlegend": code == shown[0],
         }
         for code in shown
-        if (plane.margin[code] > 0).any() and (plane.margin[code] < 0).any()
     ]
-
-
-def _click_targets(plane: Plane) -> Trace:
-    """Empty texts on a fine grid: invisible, without a screen element each, and every place answers a click."""
-    x1, x2 = plane.window.axes(CLICKS)
-    across, along = (a.ravel().astype(np.float32) for a in np.meshgrid(x1, x2))
-    return {
-        "type": "scatter",
-        "name": CLICK,
-        "mode": "text",
-        "x": across,
-        "y": along,
-        "text": "",
-        "hoverinfo": "none",
-        "showlegend": False,
-    }
 
 
 def _outline(points: FloatArray, name: str, **look: Any) -> Trace:
@@ -169,12 +135,11 @@ def _training_points(plane: Plane, style: Style, probe: Probe | None) -> list[Tr
     traces: list[Trace] = []
     for code, name in enumerate(plane.class_names):
         rows = np.flatnonzero(plane.codes == code)
-        opacity = [0.25 if row == plane.left_out else 1.0 for row in rows]
         marker = {
-            "symbol": SHAPES[code],
+            "symbol": [f"{SHAPES[code]}-open" if row == plane.left_out else SHAPES[code] for row in rows],
             "color": style.classes[code],
+            "opacity": 1.0,
             "size": [size + 4 if row in voting else size for row in rows],
-            "opacity": opacity,
             "line": {
                 "color": [style.ink if row in voting else style.paper for row in rows],
                 "width": [3 if row in voting else 1 for row in rows],
@@ -189,8 +154,6 @@ def _training_points(plane: Plane, style: Style, probe: Probe | None) -> list[Tr
                 "y": plane.points[rows, 1],
                 "customdata": rows.tolist(),
                 "marker": marker,
-                "selected": {"marker": {"opacity": 1.0}},
-                "unselected": {"marker": {"opacity": 1.0}},
                 "hovertemplate": f"{name}, row %{{customdata}}<br>x1 = %{{x:.3g}}, x2 = %{{y:.3g}}<extra></extra>",
             }
         )
@@ -207,14 +170,12 @@ def _probe_marks(probe: Probe, style: Style) -> list[Trace]:
             "y": [point[1]],
             "marker": marker,
             "hoverinfo": "skip",
-            "selected": {"marker": {"opacity": 1.0}},
-            "unselected": {"marker": {"opacity": 1.0}},
         }
 
     edge = {"color": style.paper, "width": 1.5}
-    marks = [mark(SELECTED, probe.point, symbol="cross", color=style.ink, size=13, line=edge)]
+    marks = [mark(SELECTED, probe.point, symbol="cross", color=style.ink, size=12, line=edge)]
     if probe.adversarial is not None:
-        marks.append(mark(ARROW, probe.adversarial, symbol="x", color=style.attack, size=11, line=edge))
+        marks.append(mark(ARROW, probe.adversarial, symbol="x", color=style.attack, size=10, line=edge))
     return marks
 
 
@@ -262,11 +223,11 @@ def _layout(plane: Plane, probe: Probe | None, style: Style, height: int, legend
         "yaxis": {**axis, "range": along, "title": {"text": "x2", **title}, "scaleanchor": "x"},
         "dragmode": False,
         "hovermode": "closest",
-        "clickmode": "event+select",
         "showlegend": legend,
         "legend": {"orientation": "h", "y": -0.14, "yanchor": "top", "font": {"color": style.ink}},
         "plot_bgcolor": style.paper,
         "paper_bgcolor": "rgba(0,0,0,0)",
         "annotations": [_arrow(probe, style)] if probe is not None and probe.adversarial is not None else [],
-        "uirevision": "keep",
+        "font": {"family": FONT},
+        "template": "none",
     }

@@ -41,7 +41,7 @@ def decision_margin(
             margin[:, c] = np.maximum(margin[:, c], worst)
     finite = margin[np.isfinite(margin)]
     limit = float(np.abs(finite).max()) if finite.size else 1.0
-    return np.clip(margin, -limit, limit)
+    return np.asarray(np.clip(margin, -limit, limit))
 
 
 def _order_statistics(

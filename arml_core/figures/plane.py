@@ -12,9 +12,8 @@ from ..rounding import FloatArray, IntArray
 from .margin import decision_margin
 
 ROOM = 0.28  # empty space around the points, as a share of their spread
-WIDER, TALLER = 1.9, 1.3  # how much more than the shown square is computed: panels are rarely square
-GRID = (99, 67)
-CLICKS = (77, 53)
+WIDER, TALLER = 1.9, 1.45  # how much more than the shown square is computed: panels are rarely square
+GRID = (91, 69)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ def metric_ellipse(metric: Metric, centre: FloatArray, distance: float = 1.0) ->
     scales = np.sqrt(np.maximum(values, 0.0))
     scales = np.maximum(scales, THINNEST * max(float(scales.max()), np.finfo(np.float64).tiny))
     unit = np.column_stack([np.cos(_CIRCLE), np.sin(_CIRCLE)])
-    return np.asarray(centre) + distance * (unit / scales) @ axes.T
+    outline: FloatArray = np.asarray(centre) + distance * (unit / scales) @ axes.T
+    return outline
 
 
 def metric_glyph(metric: Metric, centre: FloatArray, size: float) -> FloatArray:

@@ -29,6 +29,16 @@ def radius_down(value: float) -> str:
     return number(float(np.floor(value / step + 1e-9) * step))
 
 
+def radius_interval(found: Probe | float) -> str:
+    """A radius in few characters: "0.527", "≥ 0.31" or "0.31 – 0.35"."""
+    if not isinstance(found, Probe):
+        return radius_down(found)
+    lower = radius_down(found.lower)
+    if found.exact or found.is_wrong or found.lower == np.inf:
+        return lower
+    return f"{lower} – {number(found.upper)}" if np.isfinite(found.upper) else f"≥ {lower}"
+
+
 def probe_words(plane: Plane, probe: Probe) -> str:
     """One or two sentences (Markdown) on what was proved about the point."""
     norm, ball = NORM_NAMES[probe.norm], BALL_WORDS[probe.norm]

@@ -1,0 +1,141 @@
+"""What the playground asks of the engine, remembered by content so that a change of view costs little."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+import arml_core as arml
+from arml_core.figures import SHAPE_WORDS, Plane, Probe, Window, hand_made_components, make_plane, window_for
+from arml_core.learners.registry import LEARNERS, get_learner
+
+from .certificates import mean_radius, probe_point
+from .view import EPOCH_STEP, EPOCHS, MOST_CLASSES, View
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+SEED = 0
+TITLES = {**{name: entry.title for name, entry in LEARNERS.items()}, "hand": "Hand-made"}
+NORMS = {"l1": 1.0, "l2": 2.0, "linf": float("inf")}
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The training set of the playground."""
+
+    X: Floats
+    y: Codes
+    class_names: tuple[str, ...]
+
+    @property
+    def window(self) -> Window:
+        return window_for(self.X)
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """ARML's training, kept every EPOCH_STEP epochs: G after each, and the two curves."""
+
+    components: Floats
+    loss: Floats
+    radius: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One method on the points: its regions, the certificate of the chosen point, and the mean over all points."""
+
+    title: str
+    components: Floats
+    plane: Plane
+    probe: Probe
+    mean_radius: float
+    n_wrong: int
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def preset_points(name: str, n: int, noise: float | None, seed: int) -> tuple[Floats, Codes, tuple[str, ...]]:
+    """A toy's training part."""
+    options = {} if name == "seven_points" else {"n": n, "noise": noise, "seed": seed}
+    toy = arml.load_dataset(name, **options)
+    return toy.X_train, toy.y_train, toy.class_names
+
+
+def points_of(view: View) -> Points:
+    """The points of a view: edited ones if there are any, else the preset's."""
+    x, y, names = preset_points(view.data, view.n, view.noise, view.seed)
+    if view.points is not None:
+        x = np.array([(a, b) for a, b, _ in view.points])
+        y = np.array([c for _, _, c in view.points], dtype=np.int64)
+    spare = SHAPE_WORDS if view.data == "seven_points" else [f"class {c + 1}" for c in range(MOST_CLASSES)]
+    every = (*names, *spare[len(names) :])
+    return Points(x, y, tuple(every[: int(y.max()) + 1]))
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def learned_components(method: str, X: Floats, y: Codes) -> Floats:
+    """G of a learner fitted with its defaults."""
+    learner = get_learner(method).build(random_state=SEED, device="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a playground is where people make doubtful data on purpose
+        return learner.fit(X, y).components_
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def arml_training(X: Floats, y: Codes) -> Training:
+    """ARML's whole training, from the Euclidean metric at epoch 0."""
+    kept = [np.eye(2)]
+
+    def keep(done: int, total: int, info: dict[str, object]) -> None:
+        if done % EPOCH_STEP == 0:
+            kept.append(info["metric"]().components)  # type: ignore[operator]
+
+    learner = get_learner("arml").build({"n_epochs": EPOCHS}, random_state=SEED, device="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        learner.fit(X, y, callback=keep)
+    return Training(np.array(kept), learner.history_["loss"], learner.history_["radius"])
+
+
+def components_of(method: str, view: View, points: Points) -> Floats:
+    """G of a panel's method."""
+    if method == "hand":
+        return hand_made_components(*view.hand)
+    if method == "arml":
+        return arml_training(points.X, points.y).components[view.epoch // EPOCH_STEP]
+    return learned_components(method, points.X, points.y)
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _plane(g: Floats, X: Floats, y: Codes, names: tuple[str, ...], k: int, left_out: int | None) -> Plane:
+    return make_plane(X, y, names, arml.Metric.from_components(g), k, window_for(X), left_out)
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _mean(g: Floats, X: Floats, y: Codes, k: int, norm: float) -> tuple[float, int]:
+    return mean_radius(_classifier(g, X, y, k), X, y, norm)
+
+
+@st.cache_data(max_entries=2048, show_spinner=False)
+def _probe(g: Floats, X: Floats, y: Codes, k: int, norm: float, place: tuple[float, float], row: int | None) -> Probe:
+    return probe_point(_classifier(g, X, y, k), place, norm, row, None if row is None else int(y[row]))
+
+
+def _classifier(g: Floats, X: Floats, y: Codes, k: int) -> arml.MahalanobisKNN:
+    return arml.MahalanobisKNN(k, metric=arml.Metric.from_components(g), device="cpu").fit(X, y)
+
+
+def panel_of(method: str, view: View, points: Points) -> Panel:
+    """Everything one picture shows."""
+    g = components_of(method, view, points)
+    norm = NORMS[view.norm]
+    place = view.at if view.row is None else (float(points.X[view.row, 0]), float(points.X[view.row, 1]))
+    assert place is not None
+    plane = _plane(g, points.X, points.y, points.class_names, view.k, view.row)
+    probe = _probe(g, points.X, points.y, view.k, norm, place, view.row)
+    mean, wrong = _mean(g, points.X, points.y, view.k, norm)
+    return Panel(TITLES[method], g, plane, probe, mean, wrong)

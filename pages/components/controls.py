@@ -1,0 +1,276 @@
+"""The playground's controls, in the sidebar. Each one changes the view; the script then draws the view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from . import session
+from .compute import TITLES, Points
+from .edits import fitting, most_neighbours
+from .lessons import LESSONS, base_view
+from .view import FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, NORMS, PRESETS, View
+
+PRESET_TITLES = {
+    "seven_points": "The paper's seven points",
+    "moons": "Two moons",
+    "circles": "Circles",
+    "blobs": "Three blobs",
+    "xor": "XOR",
+    "stretched": "Stretched",
+    "imbalanced": "Imbalanced",
+}
+NORM_TITLES = {"l1": "ℓ1", "l2": "ℓ2", "linf": "ℓ∞"}
+TOOLS = ("Certify", "Add", "Move", "Delete")
+TOOL, NEW_CLASS, MOVING, REFUSED = "pg_tool", "pg_new_class", "pg_moving", "pg_refused"
+
+
+def bound(name: str, value: Any) -> str:
+    """A widget key whose value is the view's."""
+    key = f"pg_{name}"
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return key
+
+
+def on(change: Callable[..., dict[str, Any]], name: str) -> Callable[..., None]:
+    """A callback that hands the widget's new value to `change` and updates the view with what it returns."""
+
+    def callback(*args: Any) -> None:
+        session.update(**change(st.session_state[f"pg_{name}"], *args))
+
+    return callback
+
+
+def set_field(name: str) -> Callable[..., None]:
+    return on(lambda value: {name: value}, name)
+
+
+def sidebar(view: View, points: Points) -> None:
+    """Every control that is not hidden by the address."""
+    hidden = set(view.hide)
+    sections: dict[str, Callable[[View, Points], None]] = {
+        "lesson": _lesson,
+        "data": _data,
+        "k": _neighbours,
+        "norm": _norm,
+        "tools": _tools,
+        "points": _place,
+        "methods": _panels,
+        "layers": _layers,
+    }
+    with st.sidebar:
+        for name, section in sections.items():
+            if name not in hidden:
+                section(view, points)
+
+
+def _lesson(view: View, points: Points) -> None:
+    titles = {"": "Free play", **{name: lesson.title for name, lesson in LESSONS.items()}}
+    st.selectbox(
+        "Lesson",
+        list(titles),
+        format_func=titles.__getitem__,
+        key=bound("lesson", view.lesson),
+        on_change=_start_lesson,
+    )
+
+
+def _start_lesson() -> None:
+    name = st.session_state["pg_lesson"]
+    go_to_step(name, 1)
+
+
+def go_to_step(lesson: str, step: int) -> None:
+    """Set the scene of a lesson's step; an empty name ends the lesson and leaves the picture as it is."""
+    hide = session.current().hide
+    if not lesson:
+        session.update(lesson="", step=1)
+        return
+    scene = base_view(lesson, step)
+    session.update(**{**scene.__dict__, "hide": hide})
+    st.session_state[TOOL] = "Move" if scene.lesson == "promise" and step == 4 else "Certify"
+
+
+def _data(view: View, points: Points) -> None:
+    edited = view.points is not None
+    st.selectbox(
+        "Points" + (" (edited)" if edited else ""),
+        PRESETS,
+        format_func=PRESET_TITLES.__getitem__,
+        key=bound("data", view.data),
+        on_change=_choose_data,
+    )
+    if view.data != "seven_points" and not edited:
+        with st.expander("Number, noise, seed"):
+            st.slider("Points", 6, 200, key=bound("n", view.n), on_change=_refit("n"))
+            own = {"moons": 0.15, "circles": 0.08, "blobs": 0.3, "xor": 0.35, "stretched": 0.08, "imbalanced": 0.35}
+            noise = own[view.data] if view.noise is None else view.noise
+            st.slider("Noise", 0.0, 1.0, step=0.01, key=bound("noise", noise), on_change=_refit("noise"))
+            st.number_input("Seed", 0, 9999, key=bound("seed", view.seed), on_change=_refit("seed"))
+    if edited:
+        st.button("Undo all edits", on_click=_undo_edits, width="stretch")
+
+
+def _choose_data() -> None:
+    name = st.session_state["pg_data"]
+    view = replace(
+        session.current(), data=name, points=None, noise=None, at=None, row=6 if name == "seven_points" else 0
+    )
+    session.update(**fitting(view).__dict__)
+
+
+def _refit(name: str) -> Callable[..., None]:
+    def callback() -> None:
+        view = replace(session.current(), **{name: st.session_state[f"pg_{name}"]})
+        session.update(**fitting(view).__dict__)
+
+    return callback
+
+
+def _undo_edits() -> None:
+    view = replace(session.current(), points=None)
+    session.update(**fitting(view).__dict__)
+
+
+def _neighbours(view: View, points: Points) -> None:
+    most = most_neighbours(len(points.y))
+    st.slider(
+        "Neighbours (K)",
+        1,
+        max(2, most),
+        key=bound("k", view.k),
+        on_change=set_field("k"),
+        disabled=most < 2,
+        help="How many nearest training points vote. The smallest class number wins a tied vote.",
+    )
+
+
+def _norm(view: View, points: Points) -> None:
+    st.segmented_control(
+        "Length of a step",
+        NORMS,
+        required=True,
+        format_func=NORM_TITLES.__getitem__,
+        key=bound("norm", view.norm),
+        on_change=set_field("norm"),
+        width="stretch",
+        help="ℓ2 is the ordinary length (a disc), ℓ∞ the larger of the two moves (a square), ℓ1 their sum (a diamond).",
+    )
+
+
+def _tools(view: View, points: Points) -> None:
+    st.segmented_control(
+        "A click will",
+        TOOLS,
+        required=True,
+        key=TOOL,
+        default=None if TOOL in st.session_state else "Certify",
+        on_change=forget_move,
+        width="stretch",
+        wrap=False,
+    )
+    if st.session_state.get(TOOL) == "Add":
+        most = min(MOST_CLASSES, len(points.class_names) + 1)
+        names = (*points.class_names, "a new class")[:most]
+        if st.session_state.get(NEW_CLASS, 0) >= most:
+            st.session_state[NEW_CLASS] = 0
+        st.segmented_control(
+            "Class of the new point",
+            range(len(names)),
+            required=True,
+            format_func=lambda code: names[code],
+            key=NEW_CLASS,
+            default=None if NEW_CLASS in st.session_state else 0,
+            width="stretch",
+        )
+
+
+def forget_move() -> None:
+    st.session_state.pop(MOVING, None)
+
+
+def _place(view: View, points: Points) -> None:
+    """The chosen point by numbers: the way in without a mouse."""
+    x, y = view.at if view.row is None else points.X[view.row].tolist()
+    for column, name, value in zip(st.columns(2), ("x1", "x2"), (x, y), strict=True):
+        with column:
+            st.number_input(
+                f"{name} of your point",
+                -1000.0,
+                1000.0,
+                step=0.05,
+                format="%.3f",
+                key=bound(name, round(float(value), 3)),
+                on_change=_choose_place,
+            )
+
+
+def _choose_place() -> None:
+    session.update(at=(round(st.session_state["pg_x1"], 3), round(st.session_state["pg_x2"], 3)), row=None)
+
+
+def _panels(view: View, points: Points) -> None:
+    st.segmented_control(
+        "Pictures side by side",
+        range(FEWEST_PANELS, MOST_PANELS + 1),
+        required=True,
+        key=bound("panels", len(view.methods)),
+        on_change=on(lambda count: {"methods": resized(session.current().methods, count)}, "panels"),
+        width="stretch",
+    )
+    if "hand" in view.methods and "hand" not in view.hide:
+        _hand(view)
+
+
+def resized(methods: tuple[str, ...], count: int) -> tuple[str, ...]:
+    """More or fewer panels: the first ones stay, new ones show methods that are not there yet."""
+    fresh = [m for m in ("euclidean", "nca", "arml", "lmnn", "itml", "lfda", "hand") if m not in methods]
+    return (*methods, *fresh)[:count]
+
+
+def _hand(view: View) -> None:
+    with st.container(border=True, key="pg_hand"):
+        st.markdown("**Hand-made metric**")
+        labels = (("Scale along", 0.1, 5.0, 0.1), ("Scale across", 0.1, 5.0, 0.1), ("Angle (°)", -90.0, 90.0, 5.0))
+        for i, (label, low, high, step) in enumerate(labels):
+            st.slider(label, low, high, step=step, key=bound(f"hand{i}", view.hand[i]), on_change=_set_hand)
+
+
+def _set_hand() -> None:
+    session.update(hand=tuple(round(st.session_state[f"pg_hand{i}"], 3) for i in range(3)))
+
+
+def _layers(view: View, points: Points) -> None:
+    names = {"ellipse": "The metric's ellipses", "neighbours": "Lines to the deciding neighbours"}
+    for name, label in names.items():
+        st.toggle(label, key=bound(f"layer_{name}", name in view.layers), on_change=_set_layers)
+
+
+def _set_layers() -> None:
+    session.update(layers=tuple(name for name in ("ellipse", "neighbours") if st.session_state[f"pg_layer_{name}"]))
+
+
+def method_picker(view: View, index: int) -> None:
+    """The method of one picture."""
+    if "methods" in view.hide:
+        st.markdown(f"**{TITLES[view.methods[index]]}**")
+        return
+    st.selectbox(
+        f"Method of picture {index + 1}",
+        METHODS,
+        format_func=TITLES.__getitem__,
+        key=bound(f"method{index}", view.methods[index]),
+        on_change=_set_method,
+        args=(index,),
+        label_visibility="collapsed",
+    )
+
+
+def _set_method(index: int) -> None:
+    methods = list(session.current().methods)
+    methods[index] = st.session_state[f"pg_method{index}"]
+    session.update(methods=tuple(methods))

@@ -1,0 +1,69 @@
+"""Words above the pictures: notices, the lesson's step, or what a click will do."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from . import session
+from .controls import MOVING, REFUSED, TOOL, go_to_step
+from .lessons import CONTROLS, LESSONS
+from .view import View
+
+HINTS = {
+    "Certify": "Click anywhere in a picture. The yellow shape is proved safe, the arrow is the smallest step that "
+    "changes the answer, and a training point is certified without itself (leave-one-out).",
+    "Add": "Click where the new training point should go.",
+    "Move": "Click the training point to move.",
+    "Delete": "Click the training point to delete.",
+}
+HIGHLIGHTS = {"k": "pg_k", "norm": "pg_norm", "hand": "pg_hand", "epoch": "pg_training", "tools": "pg_tool"}
+
+
+def show_notices() -> None:
+    """Quietly, what in the address made no sense."""
+    found = session.notices()
+    if found:
+        st.info("\n\n".join(found), icon="ℹ️")
+    refused = st.session_state.get(REFUSED)
+    if refused:
+        st.warning(refused)
+
+
+def show_hint() -> None:
+    tool = st.session_state.get(TOOL, "Certify")
+    moving = st.session_state.get(MOVING)
+    st.caption(f"Now click where point {moving} should go." if tool == "Move" and moving is not None else HINTS[tool])
+
+
+def show_lesson(view: View) -> None:
+    """The step's sentence, the control it is about, its question with the answer hidden, and the way on."""
+    lesson = LESSONS[view.lesson]
+    total = len(lesson.steps)
+    step = lesson.steps[view.step - 1]
+    with st.container(border=True, key="pg_lesson_card"):
+        st.markdown(f"**{lesson.title}** · step {view.step} of {total}")
+        st.markdown(step.text)
+        st.markdown(f"**Try it with {CONTROLS[step.control]}:** {step.task}")
+        st.markdown(f"**Question.** {step.question}")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            with st.popover("Show the answer"):
+                st.markdown(step.answer)
+            st.button(
+                "Back", on_click=go_to_step, args=(view.lesson, view.step - 1), disabled=view.step == 1, key="pg_back"
+            )
+            if view.step < total:
+                st.button("Next", on_click=go_to_step, args=(view.lesson, view.step + 1), type="primary", key="pg_next")
+            else:
+                st.button("Finish", on_click=go_to_step, args=("", 1), type="primary", key="pg_next")
+            st.button("Reset this step", on_click=go_to_step, args=(view.lesson, view.step), key="pg_again")
+    _highlight(step.control)
+
+
+def _highlight(control: str) -> None:
+    """A frame around the control the step is about; the text names it too."""
+    if control in HIGHLIGHTS:
+        key = HIGHLIGHTS[control]
+        st.html(
+            f"<style>.st-key-{key} {{outline: 2px solid var(--st-primary-color); outline-offset: 4px; "
+            "border-radius: 4px;}</style>"
+        )

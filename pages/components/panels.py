@@ -1,0 +1,150 @@
+"""The pictures of the playground, side by side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from arml_core.figures import plane_alt, plane_figure, probe_words, radius_interval, training_figure, training_table
+
+from . import session
+from .compute import Panel, Points, arml_training, panel_of
+from .controls import bound, method_picker
+from .on_demand import on_demand
+from .theme import current_style
+from .view import EPOCH_STEP, EPOCHS, View
+
+PLAYING = "pg_playing"
+TICK_SECONDS, TICK_EPOCHS = 0.4, 50
+CHART = {"displayModeBar": False, "doubleClick": False}
+HEIGHTS = {2: 440, 3: 330, 4: 380}
+MEAN_HELP = (
+    "The mean radius over all training points, each certified without itself. "
+    "Exact for K = 1 and ℓ2, otherwise the proven lower bounds."
+)
+
+
+def show_panels(view: View, points: Points) -> list[Panel | None]:
+    """Draw every panel; a method that cannot be fitted says why in its place."""
+    count = len(view.methods)
+    shown: list[Panel | None] = []
+    per_line = 2 if count == 4 else count
+    for first in range(0, count, per_line):
+        columns = st.columns(min(per_line, count - first), gap="medium")
+        for index, column in enumerate(columns, start=first):
+            with column:
+                shown.append(_show_panel(view, points, index))
+    return shown
+
+
+def _show_panel(view: View, points: Points, index: int) -> Panel | None:
+    method_picker(view, index)
+    if view.methods[index] == "arml" and index == view.methods.index("arml"):
+        playing = st.session_state.get(PLAYING, False)
+        st.fragment(_arml_panel, run_every=TICK_SECONDS if playing else None)(index)
+        return _panel_or_reason(view, points, index, quiet=True)
+    panel = _panel_or_reason(view, points, index)
+    if panel is not None:
+        _draw(panel, view, index)
+    return panel
+
+
+def _panel_or_reason(view: View, points: Points, index: int, quiet: bool = False) -> Panel | None:
+    try:
+        return panel_of(view.methods[index], view, points)
+    except (ValueError, FloatingPointError) as reason:
+        if not quiet:
+            st.warning(f"This method cannot be fitted to these points: {reason}")
+        return None
+
+
+def _draw(panel: Panel, view: View, index: int) -> None:
+    figure = plane_figure(
+        panel.plane,
+        current_style(),
+        panel.probe,
+        height=HEIGHTS[len(view.methods)],
+        ellipse="ellipse" in view.layers,
+        neighbours="neighbours" in view.layers,
+    )
+    st.plotly_chart(
+        figure,
+        key=f"pg_chart{index}",
+        theme=None,
+        config=CHART,
+        alt=plane_alt(panel.plane, panel.probe, panel.title),
+    )
+    mine, everyone = st.columns(2)
+    mine.metric("Radius here", radius_interval(panel.probe))
+    everyone.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
+    st.markdown(probe_words(panel.plane, panel.probe))
+
+
+def _arml_panel(index: int) -> None:
+    """ARML's panel, on its own so that playing its training redraws nothing else."""
+    from .compute import points_of
+
+    view = session.current()
+    if st.session_state.get(PLAYING):
+        _advance()
+        view = session.current()
+    points = points_of(view)
+    panel = _panel_or_reason(view, points, index)
+    if panel is None:
+        st.session_state[PLAYING] = False
+        return
+    _draw(panel, view, index)
+    if "epoch" not in view.hide:
+        _training_controls(view, points)
+    session.publish()
+
+
+def _advance() -> None:
+    epoch = min(EPOCHS, session.current().epoch + TICK_EPOCHS)
+    session.update(epoch=epoch)
+    if epoch == EPOCHS:
+        st.session_state[PLAYING] = False
+        st.rerun()
+
+
+def _training_controls(view: View, points: Points) -> None:
+    playing = st.session_state.get(PLAYING, False)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="pg_training"):
+        if st.button("Pause" if playing else "Play", key="pg_play"):
+            _toggle_play()
+        st.slider(
+            "Epoch of ARML's training",
+            0,
+            EPOCHS,
+            step=EPOCH_STEP,
+            key=bound("epoch", view.epoch),
+            on_change=lambda: session.update(epoch=st.session_state["pg_epoch"]),
+        )
+    on_demand("ARML's training curve", "pg_open_curve", lambda: _training_curve(view, points))
+
+
+def _training_curve(view: View, points: Points) -> None:
+    training = arml_training(points.X, points.y)
+    st.plotly_chart(
+        training_figure(training.radius, current_style(), view.epoch),
+        key="pg_curve",
+        theme=None,
+        config=CHART,
+        alt=f"The mean radius of ARML's training triplets over {EPOCHS} epochs; the mark is at epoch {view.epoch}.",
+    )
+    st.caption("Look for the flat end: more epochs would change little.")
+    st.download_button(
+        "Curve as CSV",
+        data=lambda: training_table(training.loss, training.radius).to_csv(index=False).encode(),
+        file_name="arml-training.csv",
+        mime="text/csv",
+        key="pg_curve_csv",
+        on_click="ignore",
+    )
+
+
+def _toggle_play() -> None:
+    playing = not st.session_state.get(PLAYING, False)
+    st.session_state[PLAYING] = playing
+    if playing and session.current().epoch >= EPOCHS:
+        session.update(epoch=0)
+    st.rerun()

@@ -1,0 +1,78 @@
+"""The playground's view between two runs of its script: in the browser's session, and in the address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from .lessons import LESSONS, base_view
+from .view import View, from_query, to_query
+
+VIEW, PUBLISHED, NOTICES, PAGE = "pg_view", "pg_published", "pg_notices", "page"
+
+
+def enter(page: str) -> bool:
+    """Remember which page is shown; true if the visitor was on it already."""
+    stayed = st.session_state.get(PAGE) == page
+    st.session_state[PAGE] = page
+    return stayed
+
+
+def load_view() -> View:
+    """The view of this visitor: from the address when it is new, else from the session."""
+    stayed = enter("playground")
+    query = st.query_params.to_dict()
+    known = VIEW in st.session_state
+    returned = known and not stayed and not query
+    if not returned and not (known and query == st.session_state.get(PUBLISHED)):
+        view, notices = _read(query)
+        st.session_state[VIEW] = view
+        st.session_state[NOTICES] = notices
+    return current()
+
+
+def _read(query: dict[str, str]) -> tuple[View, list[str]]:
+    lesson, step = query.get("lesson", ""), query.get("step", "1")
+    notices = []
+    if lesson and lesson not in LESSONS:
+        notices.append(f"There is no lesson '{lesson[:24]}'; there are {', '.join(LESSONS)}.")
+        query = {name: text for name, text in query.items() if name not in ("lesson", "step")}
+        lesson = ""
+    base = base_view(lesson, int(step) if step in ("1", "2", "3", "4", "5") else 1)
+    view, more = from_query(query, base)
+    return view, notices + more
+
+
+def current() -> View:
+    view: View = st.session_state[VIEW]
+    return view
+
+
+def update(**changes: Any) -> None:
+    """Change the view; the address follows at the end of the run."""
+    st.session_state[VIEW] = replace(current(), **changes)
+    st.session_state[NOTICES] = []
+
+
+def publish() -> None:
+    """Write the view into the address."""
+    query = query_of(current())
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+    st.session_state[PUBLISHED] = query
+
+
+def query_of(view: View) -> dict[str, str]:
+    return to_query(view, base_view(view.lesson, view.step))
+
+
+def notices() -> list[str]:
+    found: list[str] = st.session_state.get(NOTICES, [])
+    return found
+
+
+def update_quietly(view: View) -> None:
+    """Replace the view without dropping the notices."""
+    st.session_state[VIEW] = view

@@ -1,0 +1,208 @@
+"""What the playground shows, as one value that travels in the address: a link reproduces the picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+Point = tuple[float, float, int]
+
+PRESETS = ("seven_points", "moons", "circles", "blobs", "xor", "stretched", "imbalanced")
+METHODS = ("euclidean", "nca", "lmnn", "itml", "lfda", "arml", "hand")
+NORMS = ("l1", "l2", "linf")
+LAYERS = ("ellipse", "neighbours")
+HIDEABLE = (
+    "lesson",
+    "data",
+    "points",
+    "methods",
+    "k",
+    "norm",
+    "layers",
+    "hand",
+    "epoch",
+    "tools",
+    "python",
+    "data-out",
+)
+FEWEST_PANELS, MOST_PANELS = 2, 4
+MOST_POINTS, MOST_NEIGHBOURS, MOST_CLASSES = 200, 15, 4
+EPOCHS, EPOCH_STEP = 1000, 10
+DECIMALS = 3
+FARTHEST = 1000.0
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything that decides the picture. `row` is a chosen training row, `at` a chosen place; one of them at most."""
+
+    data: str = "seven_points"
+    n: int = 40
+    noise: float | None = None
+    seed: int = 0
+    points: tuple[Point, ...] | None = None
+    methods: tuple[str, ...] = ("euclidean", "nca", "arml")
+    k: int = 1
+    norm: str = "l2"
+    row: int | None = None
+    at: tuple[float, float] | None = None
+    hand: tuple[float, float, float] = (2.0, 1.0, 30.0)
+    epoch: int = EPOCHS
+    layers: tuple[str, ...] = LAYERS
+    lesson: str = ""
+    step: int = 1
+    hide: tuple[str, ...] = ()
+
+
+DEFAULT = View(row=6)
+_ALWAYS = ("lesson", "step")  # inside a lesson these name the base view itself
+
+
+def to_query(view: View, base: View = DEFAULT) -> dict[str, str]:
+    """The address parameters that turn `base` into `view`."""
+    query = {}
+    for field in fields(View):
+        value = getattr(view, field.name)
+        if value is not None and (value != getattr(base, field.name) or (field.name in _ALWAYS and view.lesson)):
+            query[field.name] = _WRITE.get(field.name, str)(value)
+    return query
+
+
+def from_query(query: Mapping[str, str], base: View = DEFAULT) -> tuple[View, list[str]]:
+    """The view of an address, and a sentence for each parameter that made no sense and was left at its default."""
+    changes: dict[str, Any] = {}
+    notices = []
+    for name, text in query.items():
+        if name not in _READ:
+            notices.append(f"The address has '{_short(name)}', which is not a setting here; it was left out.")
+            continue
+        try:
+            changes[name] = _READ[name](text)
+        except ValueError as reason:
+            notices.append(f"The address has {name}={_short(text)}, but {reason}. The default is shown instead.")
+    view = replace(base, **changes)
+    if "at" in changes and "row" not in changes:
+        view = replace(view, row=None)
+    elif view.row is not None:
+        view = replace(view, at=None)
+    return view, notices
+
+
+def write_points(points: tuple[Point, ...]) -> str:
+    """Points as "x1_x2_class" joined by "~": characters an address keeps as they are."""
+    return "~".join(f"{_plain(x)}_{_plain(y)}_{c}" for x, y, c in points)
+
+
+def rounded(value: float) -> float:
+    """A coordinate as the address keeps it, so that a copied link draws exactly the same picture."""
+    return round(float(value), DECIMALS) + 0.0
+
+
+def _plain(value: float) -> str:
+    return f"{value:.{DECIMALS}f}".rstrip("0").rstrip(".") or "0"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 24 else text[:24] + "…"
+
+
+def _number(text: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise ValueError(f"it takes a number from {low:g} to {high:g}")
+    return value
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
+            raise ValueError(f"it takes a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"it takes one of {', '.join(choices)}")
+        return text
+
+    return read
+
+
+def _several_of(choices: tuple[str, ...], fewest: int = 0, most: int = 99) -> Callable[[str], tuple[str, ...]]:
+    def read(text: str) -> tuple[str, ...]:
+        chosen = tuple(part for part in text.split("~") if part)
+        if any(part not in choices for part in chosen) or not fewest <= len(chosen) <= most:
+            amount = f"{fewest} to {most} of " if fewest else ""
+            raise ValueError(f"it takes {amount}{', '.join(choices)}, joined by ~")
+        return chosen
+
+    return read
+
+
+def _read_points(text: str) -> tuple[Point, ...]:
+    points = []
+    for part in text.split("~"):
+        pieces = part.split("_")
+        if len(pieces) != 3 or pieces[2] not in tuple(str(c) for c in range(MOST_CLASSES)):
+            raise ValueError("each point takes the form x1_x2_class, joined by ~")
+        x, y = (rounded(_number(piece, -FARTHEST, FARTHEST)) for piece in pieces[:2])
+        points.append((x, y, int(pieces[2])))
+    if not 3 <= len(points) <= MOST_POINTS or len({c for _, _, c in points}) < 2:
+        raise ValueError(f"it takes 3 to {MOST_POINTS} points of at least two classes")
+    return tuple(points)
+
+
+def _read_place(text: str) -> tuple[float, float]:
+    pieces = text.split("_")
+    if len(pieces) != 2:
+        raise ValueError("it takes x1_x2")
+    x, y = (rounded(_number(piece, -FARTHEST, FARTHEST)) for piece in pieces)
+    return x, y
+
+
+def _read_hand(text: str) -> tuple[float, float, float]:
+    pieces = text.split("_")
+    if len(pieces) != 3:
+        raise ValueError("it takes scale_scale_angle")
+    return _number(pieces[0], 0.1, 5.0), _number(pieces[1], 0.1, 5.0), _number(pieces[2], -90.0, 90.0)
+
+
+def _read_epoch(text: str) -> int:
+    return _whole(0, EPOCHS)(text) // EPOCH_STEP * EPOCH_STEP
+
+
+_WRITE: dict[str, Callable[[Any], str]] = {
+    "points": write_points,
+    "methods": "~".join,
+    "layers": "~".join,
+    "hide": "~".join,
+    "at": lambda place: "_".join(map(_plain, place)),
+    "hand": lambda hand: "_".join(map(_plain, hand)),
+    "noise": _plain,
+}
+_READ: dict[str, Callable[[str], Any]] = {
+    "data": _one_of(PRESETS),
+    "n": _whole(6, MOST_POINTS),
+    "noise": lambda text: _number(text, 0.0, 1.0),
+    "seed": _whole(0, 9999),
+    "points": _read_points,
+    "methods": _several_of(METHODS, FEWEST_PANELS, MOST_PANELS),
+    "k": _whole(1, MOST_NEIGHBOURS),
+    "norm": _one_of(NORMS),
+    "row": _whole(0, MOST_POINTS - 1),
+    "at": _read_place,
+    "hand": _read_hand,
+    "epoch": _read_epoch,
+    "layers": _several_of(LAYERS),
+    "lesson": str,
+    "step": _whole(1, 5),
+    "hide": _several_of(HIDEABLE),
+}

@@ -1,0 +1,30 @@
+"""Playground: points in the plane, several metrics side by side, and a certificate wherever you click."""
+
+from pages.components import session
+from pages.components.below import show_below
+from pages.components.clicks import handle
+from pages.components.compute import points_of
+from pages.components.controls import sidebar
+from pages.components.edits import fitting
+from pages.components.hints import show_hint, show_lesson, show_notices
+from pages.components.panels import show_panels
+from pages.components.picture_clicks import listen
+from pages.components.shell import narrow_margins, require_shell
+
+require_shell()
+narrow_margins()
+session.load_view()
+session.update_quietly(fitting(session.current()))
+view = session.current()
+points = points_of(view)
+
+sidebar(view, points)
+show_notices()
+listen(handle)
+if view.lesson:
+    show_lesson(view)
+else:
+    show_hint()
+panels = show_panels(view, points)
+show_below(session.current(), points, panels)
+session.publish()

@@ -1,0 +1,111 @@
+"""Starting the dashboard and driving it in Chromium: shared by the browser tests and the latency measurements."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+STARTUP_SECONDS = 60
+
+PLACE_ON_SCREEN = """([chart, x, y]) => {
+  const graph = document.querySelectorAll('.js-plotly-plot')[chart];
+  graph.scrollIntoView({block: 'center'});
+  const layout = graph._fullLayout, box = graph.getBoundingClientRect();
+  return [box.left + layout.xaxis._offset + layout.xaxis.l2p(x), box.top + layout.yaxis._offset + layout.yaxis.l2p(y)];
+}"""
+TRACE = """([chart, name]) => {
+  const trace = document.querySelectorAll('.js-plotly-plot')[chart]._fullData.find(t => t.name === name);
+  return trace ? {x: Array.from(trace.x), y: Array.from(trace.y)} : null;
+}"""
+MARGIN = """chart => {
+  const trace = document.querySelectorAll('.js-plotly-plot')[chart]._fullData.find(t => t.type === 'contour');
+  return trace.z.map(row => Array.from(row).reduce((a, b) => a + b, 0)).reduce((a, b) => a + b, 0);
+}"""
+
+
+@contextmanager
+def serve(home: Path) -> Iterator[str]:
+    """The address of a dashboard started as `make app` starts it, with `home` as its data folder."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = int(listener.getsockname()[1])
+    log = home / "server.log"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    environment = {**os.environ, "ARML_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        address = f"http://localhost:{port}"
+        _wait_until_healthy(address, process, log)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + STARTUP_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"the dashboard did not start:\n{log.read_text(errors='replace')[-3000:]}")
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Debian's Chromium, driven by Playwright."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, headless=True, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+def settle(page: Any, seconds: float = 30) -> None:
+    """Wait until the app has run to the end and shows a chart."""
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=seconds * 1000)
+    page.wait_for_selector(".js-plotly-plot .main-svg", timeout=seconds * 1000)
+
+
+def click_place(page: Any, chart: int, x: float, y: float) -> None:
+    """Click a picture at data coordinates, as a hand does: move there, then press."""
+    left, top = page.evaluate(PLACE_ON_SCREEN, [chart, x, y])
+    page.mouse.move(left - 4, top - 3)
+    page.mouse.move(left, top)
+    page.wait_for_timeout(60)  # plotly looks for the point under the mouse at most every 50 ms
+    page.mouse.click(left, top)
+
+
+def trace(page: Any, chart: int, name: str) -> dict[str, list[float]] | None:
+    """The coordinates of a named trace of a chart on the page, None if it is not drawn."""
+    found: dict[str, list[float]] | None = page.evaluate(TRACE, [chart, name])
+    return found
+
+
+def margin_sum(page: Any, chart: int) -> float:
+    """The sum of the drawn boundary function: it changes when the boundary does."""
+    return float(page.evaluate(MARGIN, chart))
