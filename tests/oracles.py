@@ -80,7 +80,7 @@ def triplet(M, x, xi, xj, threat: Threat = EUCLIDEAN, allowance: float = 0.0) ->
     """
     gap = float((xi - xj) @ M @ (2 * x - xi - xj))  # d(x, x_j) - d(x, x_i)
     gap -= allowance * sum(_size(M, x - z) for z in (xi, xj)) if allowance else 0.0
-    size = float(np.abs(xi - xj) @ np.abs(M) @ np.abs(2 * x - xi - xj))
+    size = float(np.abs(xi - xj) @ np.abs(M) @ (np.abs(x - xi) + np.abs(x - xj)))
     if gap <= 0:
         return 0.0
     free = threat.free(len(x))
