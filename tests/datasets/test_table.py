@@ -228,8 +228,14 @@ def test_a_model_matches_labels_by_name_or_number() -> None:
     assert data is not None
     assert data.y is not None
     assert data.y.tolist() == [1, 0]
-    without = apply_layout(layout, table_of(b"x,other\n5,2\n6,1\n"), labelled=True)
-    assert without.problems[0].message == "Which column is the label?"
+    renamed = table_of(b"x,other\n5,2\n6,1\n")
+    problem = apply_layout(layout, renamed, labelled=True).problems[0]
+    assert problem.message == "Which column is the label?"
+    data, found = apply_layout(layout, renamed, **problem.remedies[0].apply({}))
+    assert not found
+    assert data is not None
+    assert data.y is not None
+    assert data.y.tolist() == [1, 0]
 
 
 def test_a_layout_survives_being_stored() -> None:

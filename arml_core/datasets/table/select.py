@@ -111,25 +111,33 @@ def select(
 
 
 def apply_layout(
-    layout: Layout, table: Table, *, labelled: bool | None = None, drop_incomplete: bool = False
+    layout: Layout,
+    table: Table,
+    *,
+    label: str | None = None,
+    labelled: bool | None = None,
+    drop_incomplete: bool = False,
 ) -> SelectResult:
     """Read a later file as a model expects it: same features, categories, classes and scaling.
 
-    Labels are read if the layout's label column is there (`labelled` None), must be there (True), or are not
-    looked at (False). Categories may come as one column or as their 0/1 features, as an export has them.
+    Labels are read from the column `label` (default: the layout's) if it is there (`labelled` None), must be
+    there (True), or are not looked at (False). Categories may come as one column or as their 0/1 features, as
+    an export has them.
     """
+    if label is not None:
+        table.column(label)
+    label = layout.label if label is None else label
     expected, missing = _expected_columns(layout, table)
     used = {column.name for column in expected}
-    rest = [name for name in table.names if name not in used and name != layout.label]
+    rest = [name for name in table.names if name not in used and name != label]
     if missing:
-        n_found = len([name for name in table.names if name != layout.label])
+        n_found = len([name for name in table.names if name != label])
         wrong = role_problems.wrong_columns(len(layout.feature_names), n_found, missing, rest)
         return SelectResult(None, Problems([wrong]))
-    label_column = None
-    if layout.label is not None and labelled is not False and (labelled or layout.label in table.names):
-        if layout.label not in table.names:
-            return SelectResult(None, Problems([role_problems.which_label(rest)]))
-        label_column = table.column(layout.label)
+    has_label = label is not None and label in table.names
+    if labelled and not has_label:
+        return SelectResult(None, Problems([role_problems.which_label(rest)]))
+    label_column = table.column(label) if label is not None and has_label and labelled is not False else None
     found: list[Problem] = [role_problems.columns_left_out(rest)] if rest else []
     usages = [Usage(table.column(c.name), c.categories is not None, fixed=True) for c in expected]
     rows = _usable_rows(table, usages, label_column, drop_incomplete, found)
