@@ -96,10 +96,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"all rows are class {self.classes_[0]!r}: one class; a classifier needs two")
-        if isinstance(self.n_neighbors, bool) or not isinstance(self.n_neighbors, (int, np.integer)):
-            raise ValueError(f"n_neighbors must be an integer; got {self.n_neighbors!r}")
-        if not 1 <= self.n_neighbors <= len(x):
-            raise ValueError(f"n_neighbors must be between 1 and the {len(x)} training rows; got {self.n_neighbors}")
+        _check_k(self.n_neighbors, len(x))
+        if np.may_share_memory(x, np.asarray(X)):
+            x = x.copy()  # what the caller does to X later must not reach a certificate
         self.metric_ = as_metric(self.metric, x.shape[1])
         self._reference = Reference(
             x, codes.astype(np.intp), len(self.classes_), self.metric_, pick_device(self.device)
@@ -120,9 +119,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = self._checked_points(X)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         left_out = self._checked_exclude(exclude, len(x))
-        most = len(self._reference) - (0 if left_out is None else left_out.shape[1])
-        if not 1 <= k <= most:
-            raise ValueError(f"n_neighbors must be between 1 and the {most} training rows; got {k}")
+        _check_k(k, len(self._reference) - (0 if left_out is None else left_out.shape[1]))
         return self._reference.nearest(x.astype(np.float64), k, left_out)
 
     def certify(
@@ -155,7 +152,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         :class:`~arml_core.Certificates`, in the order of X.
         """
         threat = ThreatModel() if threat is None else threat
-        check_support(method, self._checked_k(), threat)
+        check_is_fitted(self)
+        check_support(method, self.n_neighbors, threat)
         if not budget >= 0:
             raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
         task = self._task(X, y, threat, exclude)
@@ -299,12 +297,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._triplets = {threat: Triplets(self._reference, resolved)}  # only the last: h is as large as X
         return self._triplets[threat]
 
-    def _checked_k(self) -> int:
-        check_is_fitted(self)
-        return int(self.n_neighbors)
-
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)
+        _check_k(self.n_neighbors, len(self._reference))  # it may have been changed since fit
         x: NDArray[np.floating] = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return x
 
@@ -324,9 +319,14 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Training indices per row as an (n, e) array padded with -1."""
         if exclude is None:
             return None
-        rows = [np.unique(np.atleast_1d(np.asarray(row, dtype=np.intp))) for row in exclude]  # type: ignore[union-attr]
-        if len(rows) != n:
-            raise ValueError(f"exclude must have one entry per row, {n} in all; got {len(rows)}")
+        given = (
+            len(exclude)
+            if isinstance(exclude, (Sequence, np.ndarray)) and getattr(exclude, "shape", None) != ()
+            else exclude
+        )
+        if given != n:
+            raise ValueError(f"exclude must have one entry per row, {n} in all; got {given!r}")
+        rows = [_indices(row) for row in exclude]  # type: ignore[union-attr]
         rows = [row[row != -1] for row in rows]
         for row in rows:
             if len(row) and (row[0] < 0 or row[-1] >= len(self._reference)):
@@ -358,3 +358,20 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Class {name} has {rows} rows" if rows < k else f"All but {int(total[b]) - rows} rows are class {name}"
             )
             raise ValueError(f"{who}; this certificate needs {k} for K = {self.n_neighbors}. Use 'votes'.")
+
+
+def _check_k(k: Any, n_rows: int) -> None:
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
+        raise ValueError(f"n_neighbors must be an integer; got {k!r}")
+    if not 1 <= k <= n_rows:
+        raise ValueError(f"n_neighbors must be between 1 and the {n_rows} training rows; got {k}")
+
+
+def _indices(row: Any) -> IntArray:
+    """One entry of `exclude`, as sorted training indices."""
+    values = np.atleast_1d(np.asarray(row))
+    if values.ndim != 1 or (values.size and not np.issubdtype(values.dtype, np.integer)):
+        raise ValueError(
+            f"exclude must hold indices of training rows (-1 for none), not a mask or fractions; got {row!r}"
+        )
+    return np.unique(values).astype(np.intp)

@@ -62,13 +62,16 @@ class Metric:
                 "Pass (M + M.T) / 2 if that is what you mean"
             )
         if _is_diagonal(m):
-            eigenvalues = np.diag(m)
-            _require_psd(eigenvalues, tolerance)
-            return cls(np.sqrt(np.maximum(eigenvalues, 0.0)))
-        eigenvalues, vectors = np.linalg.eigh((m + m.T) / 2)
-        _require_psd(eigenvalues, tolerance)
+            _require_psd(np.diag(m), tolerance)
+            return cls(np.sqrt(np.maximum(np.diag(m), 0.0)))
+        m = (m + m.T) / 2
+        _require_psd(np.linalg.eigvalsh(m).astype(np.float64), tolerance)
+        # To unit diagonal first: eigh's errors are relative to the largest entry, and features differ in scale.
+        scale = np.sqrt(np.maximum(np.diag(m), 0.0))
+        divisor = np.where(scale > 0, scale, 1.0)
+        eigenvalues, vectors = np.linalg.eigh(m / divisor[:, None] / divisor)
         keep = eigenvalues > len(m) * np.finfo(np.float64).eps * eigenvalues.max()
-        g = np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T
+        g = np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T * scale
         return cls(np.ascontiguousarray(g))
 
     @property
@@ -157,6 +160,8 @@ def as_metric(metric: Any, n_features: int) -> Metric:
         result = Metric.from_matrix(metric.get_mahalanobis_matrix())
     elif hasattr(metric, "fit"):
         raise ValueError(f"the learner {metric!r} is not fitted; call its fit(X, y) first")
+    elif isinstance(metric, str) or np.ndim(metric) == 0:
+        raise ValueError(f"metric must be None (Euclidean), a PSD matrix or a fitted learner; got {metric!r}")
     else:
         result = Metric.from_matrix(metric)
     if result.n_features != n_features:

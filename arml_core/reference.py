@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from .metric import SMALL_PRODUCT, Metric
-from .rounding import LARGEST, TINY, FloatArray, IntArray, gamma
+from .rounding import LARGEST, FloatArray, IntArray, gamma
 from .screen import Screen
 from .threat import ResolvedThreat
 
@@ -73,7 +73,7 @@ class Reference:
             part = slice(start, start + 8192)
             shifted = x[part].astype(np.float64) - self.centre
             u[part] = self.metric.transform(shifted)
-            slack[part] = self.gamma * self.metric.magnitude(shifted) + TINY
+            slack[part] = self.gamma * self.metric.magnitude(shifted)
         if len(u) and float(np.abs(u).max()) > LARGEST:
             raise ValueError(f"distances overflow: a transformed value is {np.abs(u).max():.3g}. Rescale the features")
         return u, slack

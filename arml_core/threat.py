@@ -53,7 +53,7 @@ class ThreatModel:
         box: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         key = norm.lower() if isinstance(norm, str) else norm
-        if key not in _NORMS:
+        if not isinstance(key, (int, float, str)) or key not in _NORMS:
             raise ValueError(f"norm must be 1, 2 or inf; got {norm!r}")
         put = object.__setattr__
         put(self, "norm", _NORMS[key])

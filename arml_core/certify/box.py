@@ -52,7 +52,7 @@ def _together(slope: FloatArray, limit: FloatArray, target: FloatArray, euclidea
     gain, size, remaining = (np.take_along_axis(a, at, axis=1)[:, 0] for a in (stopped_gain, stopped_size, rate))
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.maximum(target - gain, 0.0) / remaining
-    length = np.sqrt(size + step**2 * remaining) if euclidean else step
+        length = np.sqrt(size + step**2 * remaining) if euclidean else step
     return np.where(reached.any(axis=1), length * (1 - gamma(slope.shape[1] + 16)), np.inf)
 
 

@@ -69,12 +69,13 @@ def find_candidates(triplets: Triplets, rows: Rows, m: int, width: int, exclude:
     first = torch.topk(bound, min(width + 1, n_negatives), dim=1, largest=False)
     unit = 0.5 * SAFETY * screened.side.scale**2 / triplets.h_scale  # from the screen's units to radii
     coarse = first.values.clamp_(min=0)
-    rest = coarse[:, width] * unit if n_negatives > width else torch.full_like(reach, torch.inf)
+    beyond = coarse[:, width] if n_negatives > width else torch.full_like(reach, torch.inf)
     place = first.indices[:, :width]
     sharper = _with_denominators(triplets, screened, place, near_place, near.values, m)
-    bound_b, order = torch.sort(torch.maximum(coarse[:, :width], sharper) * unit, dim=1)
+    bound_b, order = torch.sort(torch.maximum(coarse[:, :width], sharper), dim=1)
     place = place.gather(1, order)
-    return Candidates(place.cpu().numpy(), bound_b.double().cpu().numpy(), rest.double().cpu().numpy())
+    # float64 before the units come in: radii may be far outside float32's range
+    return Candidates(place.cpu().numpy(), unit * bound_b.double().cpu().numpy(), unit * beyond.double().cpu().numpy())
 
 
 def _upper_h_distances(triplets: Triplets, rows: Rows, screened: ScreenedRows) -> torch.Tensor:

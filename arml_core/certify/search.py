@@ -30,7 +30,7 @@ from .triplet import Triplets
 LIST_WIDTH = 1024
 POSITIVES = 256
 FAR = 100.0  # spreads of the data: how far the plane is searched where nothing is known to flip
-STEPS_INSIDE = (1e-9, 1e-7, 1e-5, 1e-3, 1e-1)
+STEPS_INSIDE = tuple(10.0**k for k in range(-10, 0))
 
 Attack = Callable[[FloatArray | None], tuple[float, NDArray[np.floating]] | None]
 """``attack(start)``: the best misclassified point found from `start` (None: from scratch), as (size, point)."""
@@ -80,6 +80,8 @@ class PointSearch:
         result = walk(plane, limit, deadline)
         for nearest, inside in result.entries:
             self._step_into(threat, nearest, inside)
+        if self.adversarial is not None and result.lower < self.upper * (1 - 1e-7):
+            self._try(self.adversarial.astype(np.float64))  # slide into the corner that stepping only came near
         proved = result.lower * (1 - 1e-8) - 1e-9 * spread
         self.lower = max(self.lower, min(proved, self.upper))
 

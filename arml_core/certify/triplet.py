@@ -119,14 +119,14 @@ class Triplets:
         """Bounds on the squared distances of x to the rows of z, valid for what predict computes too."""
         metric = self.reference.metric
         d = metric.squared_distances(x, z)
-        slack = self.reference.gamma * metric.magnitude(x - z) + TINY
+        slack = self.reference.gamma * metric.magnitude(x - z)
         error = distance_error(d, slack)
         return d - error, d + error
 
 
 def distance_error(d: FloatArray, slack: FloatArray) -> FloatArray:
     """A bound on the error of squared distances `d` whose difference vectors are off by up to `slack`."""
-    return 4 * slack * (np.sqrt(np.maximum(d, 0.0)) + slack)
+    return 4 * slack * (np.sqrt(np.maximum(d, 0.0)) + slack) + TINY
 
 
 def settle_twins(reference: Reference, values: FloatArray, j: int, columns: slice) -> None:
