@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import threading
 import time
 import zipfile
 import zlib
@@ -24,7 +25,7 @@ TEMPORARY = ".tmp"
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
     """Write a .npz under a temporary name, flush it to the disk and rename it; returns its sha256.
 
-    There is one temporary name per destination and process, so an interrupted write leaves at most one file.
+    There is one temporary name per destination and thread, so an interrupted write leaves at most one file.
     """
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **{name: np.asarray(array) for name, array in arrays.items()})
@@ -36,7 +37,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
 def write_bytes(path: Path, content: bytes | memoryview) -> None:
     """The same for plain bytes."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}{TEMPORARY}")
     try:
         with temporary.open("wb") as stream:
             stream.write(content)

@@ -68,11 +68,13 @@ def joined(parts: Iterable[Radii]) -> Radii | None:
     return Radii(**{name: column[order] for name, column in columns.items()})
 
 
-def shards(n: int) -> list[IntArray]:
-    """The rows 0 … n - 1 in blocks that depend on n alone: wherever and however often it runs, the work is the same.
+def shards(n: int, method: str) -> list[IntArray]:
+    """The rows 0 … n - 1 in blocks that depend on these two alone: wherever it runs, the work is the same.
 
-    The first block is small, so that a result shows soon; the others are about a fiftieth, within limits.
+    The first block is small, so that a result shows soon; the others are a small part of the whole, within limits.
+    Methods that take one point after the other gain nothing from larger ones.
     """
-    size = int(np.clip(n // 50, 16, 128))
-    edges = [0, *range(min(8, n), n, size), n]
+    one_by_one = method in ("search", "whitebox")
+    first, size = (2, int(np.clip(n // 100, 4, 16))) if one_by_one else (8, int(np.clip(n // 50, 16, 128)))
+    edges = [0, *range(min(first, n), n, size), n]
     return [np.arange(start, stop) for start, stop in pairwise(edges) if stop > start]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..attack.boundary import STEPS
 from ..certify import check_support
 from ..threat import ThreatModel
 from .learners import entry_of
@@ -22,6 +23,8 @@ GIVEN = "given"
 EvaluationKind = Literal["certify", "attack"]
 _NORM_NAMES = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
 _ATTACKS = ("whitebox", "boundary")
+_SEEDED = ("boundary",)
+DEFAULT_BUDGET = 1.0
 
 
 @dataclass(frozen=True)
@@ -121,8 +124,6 @@ class EvaluationSpec:
             check_support(self.method, int(self.n_neighbors), self.threat)
         elif self.method not in _ATTACKS:
             raise ValueError(f"attack must be one of {', '.join(_ATTACKS)}; got {self.method!r}")
-        if self.budget is not None and not self.budget > 0:
-            raise ValueError(f"budget must be a positive number of seconds; got {self.budget!r}")
         return EvaluationSpec(
             self.kind,
             self.run,
@@ -130,10 +131,27 @@ class EvaluationSpec:
             self.method,
             self.threat,
             self.points,
-            None if self.budget is None else float(self.budget),
-            int(self.seed) if self.kind == "attack" else 0,
-            {name: plain(value) for name, value in self.options.items()},
+            self._checked_budget(),
+            int(self.seed) if self.method in _SEEDED else 0,
+            self._checked_options(),
         )
+
+    def _checked_budget(self) -> float | None:
+        """Only the search looks at it."""
+        if self.method != "search":
+            return None
+        budget = DEFAULT_BUDGET if self.budget is None else float(self.budget)
+        if not budget >= 0:
+            raise ValueError(f"budget must be a number of seconds, at least 0; got {self.budget!r}")
+        return budget
+
+    def _checked_options(self) -> dict[str, Any]:
+        """Only the boundary attack has one: its steps."""
+        known = {"steps": STEPS} if self.method == "boundary" else {}
+        unknown = sorted(set(self.options) - set(known))
+        if unknown:
+            raise ValueError(f"{self.method} has no option {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+        return {**known, **{name: plain(value) for name, value in self.options.items()}}
 
     def content(self) -> dict[str, Any]:
         return {

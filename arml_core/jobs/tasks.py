@@ -102,7 +102,7 @@ def _evaluate(
     ready = np.zeros(len(rows), dtype=bool)
     if finished is not None:
         ready[finished.index] = True
-    blocks = [index for index in shards(len(rows)) if not ready[index].all()]
+    blocks = [index for index in shards(len(rows), spec.method) if not ready[index].all()]
     reporter.phase("certifying" if spec.kind == "certify" else "attacking")
     bench.local.device = device if device.startswith("cuda") else "cpu"  # certificates need float64
     executor: Executor = DaskExecutor(row["executor"]) if row["executor"] else bench.local

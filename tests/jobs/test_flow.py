@@ -65,6 +65,27 @@ def test_query_rows_without_labels_certify_the_answer_itself(warm):
     assert warm.radii(job.id).correct.all()
 
 
+@pytest.mark.parametrize(("kind", "method"), [("certify", "search"), ("attack", "whitebox"), ("attack", "boundary")])
+def test_search_and_attacks_give_what_they_give_at_once(warm, kind, method):
+    run = warm.train("moons", "euclidean")
+    options = {"budget": 5.0} if method == "search" else {}
+    if method == "boundary":
+        options = {"seed": 4, "options": {"steps": 200}}
+    job = getattr(warm, kind)(run.id, 3, method, points=PointsSpec("test", 40), **options)
+    assert warm.wait(job.id, PATIENCE).state == "done"
+    data = load_dataset("moons")
+    knn = MahalanobisKNN(3).fit(data.X_train, data.y_train)
+    rows = data.X_test[:40], data.y_test[:40]
+    if kind == "certify":
+        expected = knn.certify(*rows, method="search", budget=5.0)
+        assert np.allclose(warm.radii(job.id).lower, expected.lower, atol=1e-6)
+    elif method == "boundary":
+        expected = knn.attack(*rows, method="boundary", steps=200, random_state=4)
+    else:
+        expected = knn.attack(*rows)
+    assert np.allclose(warm.radii(job.id).upper, expected.upper, atol=1e-6)
+
+
 def test_same_work_is_not_done_twice(warm):
     job = warm.wait(warm.train("moons", "steady", {"n_steps": 5}).id, PATIENCE)
     again = warm.train("moons", "steady", {"n_steps": 5})

@@ -7,24 +7,31 @@ from arml_core.jobs import Client
 from .conftest import PATIENCE, eventually, run_python
 
 N_JOBS, N_CLIENTS = 200, 8
-_CLIENT = """
+N_PROCESSES = 2
+_CLIENTS = """
+from concurrent.futures import ThreadPoolExecutor
 from arml_core.jobs import Client
-client = Client(start=False)
-number = {number}
-for turn in range({turns}):
-    # every job is asked for by two clients, with a priority that depends on the job alone
-    for seed in (turn * {clients} + number, turn * {clients} + (number + 1) % {clients}):
-        client.train("moons", "steady", {{"n_steps": 1, "pause": 0.0}}, seed=seed, priority=seed % 3)
+
+def ask(number):
+    client = Client(start=False)  # with a connection of its own
+    for turn in range({turns}):
+        # every job is asked for by two clients, with a priority that depends on the job alone
+        for seed in (turn * {clients} + number, turn * {clients} + (number + 1) % {clients}):
+            client.train("moons", "steady", {{"n_steps": 1, "pause": 0.0}}, seed=seed, priority=seed % 3)
+
+with ThreadPoolExecutor(len({numbers})) as pool:
+    list(pool.map(ask, {numbers}))
 print("asked", flush=True)
 """
 
 
 def test_two_hundred_jobs_from_eight_clients(home):
     turns = N_JOBS // N_CLIENTS
-    clients = [run_python(_CLIENT.format(number=i, turns=turns, clients=N_CLIENTS)) for i in range(N_CLIENTS)]
+    shares = [list(range(start, N_CLIENTS, N_PROCESSES)) for start in range(N_PROCESSES)]
+    clients = [run_python(_CLIENTS.format(turns=turns, clients=N_CLIENTS, numbers=share)) for share in shares]
     client = Client(start=False)
     asked = [process.communicate(timeout=180)[0] for process in clients]
-    assert asked == ["asked\n"] * N_CLIENTS
+    assert asked == ["asked\n"] * N_PROCESSES
     queued = client.list(("queued",), limit=1000)
     assert len(queued) == N_JOBS
     with sqlite3.connect(client.store.paths.database) as connection:

@@ -57,6 +57,8 @@ def test_spec_survives_the_way_through_json(threat):
         (lambda c, r: c.train("moons", "arml", {"speed": 1}), "no parameter 'speed'"),
         (lambda c, r: c.certify(r, 2, "theorem1"), "needs odd K"),
         (lambda c, r: c.attack(r, 1, "prayer"), "attack must be one of"),
+        (lambda c, r: c.attack(r, 1, "whitebox", options={"steps": 5}), "whitebox has no option 'steps'"),
+        (lambda c, r: c.certify(r, 3, "search", budget=-1.0), "budget must be a number of seconds"),
         (lambda c, r: c.certify(r, 0), "n_neighbors must be an integer of at least 1"),
         (lambda c, r: c.status("../../etc/passwd"), "there is no job"),
         (lambda c, r: c.result("f" * 32), "there is no job"),
@@ -177,12 +179,13 @@ def test_dataset_survives_storage(name):
     assert np.array_equal(again.scaling.scale, dataset.scaling.scale)
 
 
+@pytest.mark.parametrize("method", ["votes", "search"])
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 100, 1000, 12_345])
-def test_blocks_cover_every_row_once_and_depend_on_n_alone(n):
-    blocks = shards(n)
+def test_blocks_cover_every_row_once_and_are_always_the_same(n, method):
+    blocks = shards(n, method)
     assert np.array_equal(np.concatenate(blocks), np.arange(n))
     assert all(len(block) <= 128 for block in blocks)
-    assert [b.tolist() for b in blocks] == [b.tolist() for b in shards(n)]
+    assert [b.tolist() for b in blocks] == [b.tolist() for b in shards(n, method)]
 
 
 def test_time_left_forgets_a_slow_first_step():

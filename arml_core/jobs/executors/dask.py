@@ -104,7 +104,7 @@ def _round(
         client.submit(_block, shared, spec, rows.take(index), index, stop, pure=False): number
         for number, index in left.items()
     }
-    finished = distributed.as_completed(futures.keys(), raise_errors=False)
+    finished = distributed.as_completed(futures.keys(), loop=client.loop, raise_errors=False)
     try:
         while left and not finished.is_empty():
             callback(done, len(rows), {})  # a cancel is heard while nothing arrives

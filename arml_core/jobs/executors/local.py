@@ -33,10 +33,10 @@ class LocalExecutor:
         knn = self._classifier(reference, spec.n_neighbors)
         total = len(rows)
         for index in blocks:
-            before = done
 
-            def within(part: int, _: int, info: Mapping[str, Any], before: int = before) -> None:
-                callback(before + part, total, info)
+            def within(part: int, of: int, info: Mapping[str, Any], before: int = done, size: int = len(index)) -> None:
+                """A method may count steps or only some of the rows; here rows are counted."""
+                callback(before + size * part // max(1, of), total, info)
 
             keep(compute(knn, spec, rows.take(index), index, within))
             done += len(index)

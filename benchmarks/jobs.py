@@ -1,0 +1,223 @@
+"""How quick background work is, each number beside its target.
+
+    python -m benchmarks.jobs [--quick] [--no-dask]
+
+Everything is real: a worker and its children as processes, SQLite on this disk, a dask scheduler with two workers on
+this machine. The store is a temporary folder. `--quick` takes a shorter certification for the comparison with dask.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from arml_core import load_dataset
+from arml_core.jobs import Client, PointsSpec
+from arml_core.jobs.pool import import_path
+from arml_core.jobs.queue import Queue
+
+TABS, WATCH_SECONDS = 10, 20.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a short certification for the comparison with dask")
+    parser.add_argument("--no-dask", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="arml-bench-") as folder:
+        os.environ["ARML_HOME"] = folder
+        os.environ.pop("ARML_DASK", None)
+        client = Client()
+        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+        try:
+            start_up(client)
+            first_progress(client)
+            progress_write()
+            watching(client)
+            cancels(client)
+            if not arguments.no_dask:
+                dask_against_local(client, 6_000 if arguments.quick else 20_000)
+        finally:
+            client.stop_worker()
+
+
+def line(what: str, value: float, unit: str, target: str) -> None:
+    print(f"{what:<58} {value:10.3f} {unit:<6} target {target}", flush=True)
+
+
+def wait_for(condition: Callable[[], object], every: float = 0.002) -> float:
+    """Seconds until the condition holds."""
+    began = time.perf_counter()
+    while not condition():
+        time.sleep(every)
+    return time.perf_counter() - began
+
+
+def start_up(client: Client) -> None:
+    began = time.perf_counter()
+    job = client.train("moons", "euclidean").id
+    client.wait(job, 300)
+    line("first job of all, worker not running", time.perf_counter() - began, "s", "-")
+    began = time.perf_counter()
+    client.train("moons", "euclidean")
+    line("asking for work that is done", 1000 * (time.perf_counter() - began), "ms", "at once")
+
+
+def first_progress(client: Client) -> None:
+    """From the request to the first step seen by a client, as a page would see it."""
+    times = []
+    for seed in range(15):
+        began = time.perf_counter()
+        job = client.train("moons", "arml", {"n_epochs": 200}, seed=seed).id
+        wait_for(lambda job=job: (s := client.status(job)).done or s.is_at_rest)  # type: ignore[misc]
+        times.append(time.perf_counter() - began)
+        client.wait(job, 300)
+    line("request to first progress, warm worker, median of 15", statistics.median(times), "s", "< 0.5")
+    line("  slowest of 15", max(times), "s", "< 0.5")
+
+
+def progress_write() -> None:
+    """A write of progress with one entry of history, in a store that holds other jobs."""
+    with tempfile.TemporaryDirectory(prefix="arml-bench-") as folder:
+        before, os.environ["ARML_HOME"] = os.environ["ARML_HOME"], folder
+        client = Client(start=False)
+        os.environ["ARML_HOME"] = before
+        for seed in range(200):
+            client.train("moons", "arml", seed=seed)
+        queue = Queue(client.store.database)
+        claim = queue.claim(True)
+        assert claim is not None
+        times = []
+        for step in range(2000):
+            began = time.perf_counter()
+            queue.progress(claim.job, claim.lease, {"done": step, "total": 2000}, [(step, {"loss": 0.5})])
+            times.append(1000 * (time.perf_counter() - began))
+    line("one progress write, median of 2000", statistics.median(times), "ms", "< 1")
+    line("  95th percentile", statistics.quantiles(times, n=20)[-1], "ms", "-")
+
+
+def watching(client: Client) -> None:
+    """Ten tabs on a training and a certification: text every second, chart data every two."""
+    run = client.train(load_dataset("moons", n=20_000), "euclidean").id
+    certification = client.certify(run, 11, points=PointsSpec("test")).id
+    training = client.train("digits", "arml", {"n_epochs": 100_000}).id
+    wait_for(lambda: client.status(training).done and client.radii(certification) is not None, 0.05)
+    end = threading.Event()
+    tabs = [threading.Thread(target=_tab, args=(client, training, certification, end)) for _ in range(TABS)]
+    cpu, began = time.process_time(), time.perf_counter()
+    for tab in tabs:
+        tab.start()
+    time.sleep(WATCH_SECONDS)
+    end.set()
+    for tab in tabs:
+        tab.join()
+    share = (time.process_time() - cpu) / (time.perf_counter() - began)
+    line(f"{TABS} tabs watching, without drawing", share, "cores", "< 0.5")
+    for job in (training, certification):
+        client.cancel(job)
+        client.wait(job, 60)
+
+
+def _tab(client: Client, training: str, certification: str, end: threading.Event) -> None:
+    tick = 0
+    while not end.is_set():
+        client.status(training)
+        client.status(certification)
+        client.list(limit=20)
+        if tick % 2 == 0:
+            client.history(training)
+            client.radii(certification)
+        tick += 1
+        end.wait(1.0)
+
+
+def cancels(client: Client) -> None:
+    """From the click until the state says so, and until the job is at rest."""
+    run = client.train(load_dataset("moons", n=20_000), "euclidean").id
+    client.wait(run, 300)
+    phases = {
+        "training": lambda: client.train("digits", "arml", {"n_epochs": 99_999}).id,
+        "certifying": lambda: client.certify(run, 11, points=PointsSpec("test"), method="theorem1").id,
+        "metric-learn": lambda: client.train("digits", "nca", {"backend": "metric-learn", "max_iter": 10**6}).id,
+    }
+    for name, ask in phases.items():
+        job = ask()
+        wait_for(lambda job=job: client.status(job).phase in ("training", "certifying"), 0.02)  # type: ignore[misc]
+        time.sleep(1.0)
+        began = time.perf_counter()
+        assert client.cancel(job).state in ("cancelling", "cancelled")
+        line(f"cancel while {name}: on screen", time.perf_counter() - began, "s", "< 1")
+        client.wait(job, 60)
+        line(f"cancel while {name}: at rest", time.perf_counter() - began, "s", "< 3")
+
+
+def dask_against_local(client: Client, n: int) -> None:
+    """The same amount of certifying here (one child, one thread) and on a cluster of two single threads."""
+    seconds = {}
+    for seed, where in enumerate(("local", "dask")):
+        run = client.train(load_dataset("moons", n=n, seed=seed), "euclidean").id
+        client.wait(run, 300)
+        with _cluster() if where == "dask" else _nothing() as address:
+            os.environ["ARML_DASK"] = address
+            began = time.perf_counter()
+            job = client.certify(run, 11, points=PointsSpec("test")).id
+            status = client.wait(job, 3600)
+            assert status.state == "done", status.reason
+            seconds[where] = time.perf_counter() - began
+            line(f"certify {n:,} points of {n:,}, {where}", seconds[where], "s", "-")
+    os.environ.pop("ARML_DASK", None)
+    line("dask with two workers ÷ local", seconds["dask"] / seconds["local"], "×", "< 1.3")
+
+
+@contextmanager
+def _nothing() -> Iterator[str]:
+    yield ""
+
+
+@contextmanager
+def _cluster() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    environment = {**os.environ, "PYTHONPATH": import_path(), "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory(prefix="arml-dask-") as folder:
+        log = (Path(folder) / "log").open("wb")
+
+        def start(*arguments: str) -> subprocess.Popen[bytes]:
+            command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
+            return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+
+        processes = [start("scheduler", "--port", str(port))]
+        for number in range(2):
+            options = ("--nthreads", "1", "--no-nanny", "--local-directory", f"{folder}/{number}")
+            processes.append(start("worker", address, *options))
+        try:
+            _wait_for_machines(address, 2)
+            yield address
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+            log.close()
+
+
+def _wait_for_machines(address: str, n: int) -> None:
+    from distributed import Client as DaskClient
+
+    with DaskClient(address, timeout=60, set_as_default=False) as cluster:
+        cluster.wait_for_workers(n, timeout=120)
+
+
+if __name__ == "__main__":
+    main()
