@@ -2,7 +2,8 @@
 
     ARML_DATA=FOLDER python -m benchmarks.learners_refresh [--dataset usps] [--epochs 1000] [--refresh 10]
 
-Prints both training times (of the clock and of the processor), the ratio of the latter, and the exact 1-NN robust errors with both at the paper's radii.
+Prints both training times (of the clock and of the processor), the ratio of the latter, and the exact 1-NN robust
+errors with both at the paper's radii.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets import load_dataset
-from ..learners.estimate import estimate
+from ..learners.estimation import estimate
 from ..learners.registry import LEARNERS, LearnerEntry, get_learner
 from ..learners.storage import save_metric
 from .progress import progress_bar

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..metric import Metric
 from ..progress import Callback, report
 from ..rounding import FloatArray
-from .base import Codes, Features, MahalanobisLearner
+from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
 from .device import choose_dtype, resolve_device
 from .early_stop import HeldOut, split_off
@@ -24,6 +26,8 @@ OBJECTIVES = ("sampled", "unsampled")
 FULL_BATCH = 10_000
 LARGE_BATCH = 6_000
 EXPLODED = 1e6
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""What Adam remembers."""
 
 
 class ARML(MahalanobisLearner):
@@ -92,7 +96,27 @@ class ARML(MahalanobisLearner):
         self.device = device
         self.random_state = random_state
 
-    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        callback: Callback | None = None,
+        resume: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Self:
+        """Learn the metric; see :meth:`MahalanobisLearner.fit`.
+
+        ``info["state"]()`` gives the callback plain arrays with which a later call goes on: `resume` takes them, and
+        with the same data, parameters and device the result is the same to the last bit as without the break.
+        """
+        return self._fit(X, y, lambda data, codes: self._learn(data, codes, callback, resume))
+
+    def _learn(
+        self,
+        X: Features,
+        codes: Codes,
+        callback: Callback | None,
+        resume: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Learned:
         start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
         device = resolve_device(self.device)
         dtype = choose_dtype(device, X.size)
@@ -113,6 +137,8 @@ class ARML(MahalanobisLearner):
         if held.any():
             k = check_int("n_neighbors", self.n_neighbors, 1)
             run.held_out = HeldOut(points, X[held], codes[held], k, run.loss, patience)
+        if resume is not None:
+            run.restore(resume)
         return run.train(callback)
 
     def _picks(self, points: SortedByClass, seed: int) -> SampledPicks | UnsampledPicks:
@@ -140,12 +166,14 @@ class _Run:
     learning_rate: float
     held_out: HeldOut | None = None
 
-    def train(self, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
-        g, x = self.g, self.points.x
-        optimizer = torch.optim.Adam([g], lr=self.learning_rate)
-        losses, radii = g.new_zeros(self.n_epochs), g.new_zeros(self.n_epochs)
-        done = 0
-        for epoch in range(self.n_epochs):
+    def __post_init__(self) -> None:
+        self.optimizer = torch.optim.Adam([self.g], lr=self.learning_rate)
+        self.losses, self.radii = self.g.new_zeros(self.n_epochs), self.g.new_zeros(self.n_epochs)
+        self.done = 0
+
+    def train(self, callback: Callback | None) -> Learned:
+        g, x, optimizer, losses, radii = self.g, self.points.x, self.optimizer, self.losses, self.radii
+        for epoch in range(self.done, self.n_epochs):
             if epoch % self.refresh == 0:
                 self._stop_if_broken(losses[:epoch])
                 if self.held_out is not None and self.held_out.should_stop(g, epoch):
@@ -159,16 +187,39 @@ class _Run:
             optimizer.step()
             losses[epoch] = loss.detach()
             radii[epoch] = radius.detach().clamp(min=0).mean()
-            done = epoch + 1
+            self.done = epoch + 1
             if callback is not None:
                 numbers = {"loss": float(losses[epoch]), "radius": float(radii[epoch])}
-                report(callback, done, self.n_epochs, metric=self._metric, **numbers)
-        self._stop_if_broken(losses[:done])
-        history = {"loss": _as_numpy(losses[:done]), "radius": _as_numpy(radii[:done])}
+                report(callback, self.done, self.n_epochs, metric=self._metric, state=self.state, **numbers)
+        self._stop_if_broken(losses[: self.done])
+        history = {"loss": _as_numpy(losses[: self.done]), "radius": _as_numpy(radii[: self.done])}
         if self.held_out is None:
             return _as_numpy(g), history
         best, history["held_out_loss"] = self.held_out.finish(g)
         return _as_numpy(best), history
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything the rest of the training depends on, as plain arrays."""
+        moments = {name: self.optimizer.state[self.g][name] for name in MOMENTS}
+        kept = {"g": self.g, "losses": self.losses[: self.done], "radii": self.radii[: self.done], **moments}
+        kept |= self.picks.state() | ({} if self.held_out is None else self.held_out.state())
+        return {name: value.detach().cpu().numpy().copy() for name, value in kept.items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a state; a ValueError if it is not of this training."""
+        try:
+            kept = {name: torch.as_tensor(np.array(value)) for name, value in state.items()}
+            self.done = len(kept["losses"])
+            with torch.no_grad():
+                self.g.copy_(kept["g"])
+                self.losses[: self.done], self.radii[: self.done] = kept["losses"], kept["radii"]
+            moments = {name: kept[name].to(self.g) for name in MOMENTS[1:]}
+            self.optimizer.state[self.g].update(step=kept["step"], **moments)
+            self.picks.restore(kept)
+            if self.held_out is not None:
+                self.held_out.restore(kept)
+        except (KeyError, RuntimeError, TypeError) as error:
+            raise ValueError(f"the saved state is not one of this training: {error}") from error
 
     def _metric(self) -> Metric:
         """The current metric, copied from the device when somebody asks."""

@@ -18,6 +18,8 @@ from .doubts import warn_if_doubtful
 
 Features = NDArray[np.floating]
 Codes = NDArray[np.intp]
+Learned = tuple[FloatArray, dict[str, FloatArray]]
+"""G and the history."""
 
 
 class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -43,13 +45,17 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         metric as an :class:`arml_core.metric.Metric`. Raising :class:`arml_core.Cancelled` in it ends `fit`
         with that exception, and the learner stays as it was before.
         """
+        return self._fit(X, y, lambda data, codes: self._learn(data, codes, callback))
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, learn: Callable[[Features, Codes], Learned]) -> Self:
+        """Check the data, learn, and only then change the learner."""
         data, labels = validate_data(self, X, y, dtype=(np.float64, np.float32), ensure_min_samples=2)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
         if self._compares_classes:
             self._check_comparable(classes, codes)
             warn_if_doubtful(data, codes)
-        components, history = self._learn(data, codes, callback)
+        components, history = learn(data, codes)
         self.components_ = np.asarray(components, dtype=np.float64)
         self.classes_ = classes
         self.history_ = history
@@ -65,7 +71,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise ValueError(f"{name} needs a class with at least two points; every class has one")
 
     @abstractmethod
-    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> Learned:
         """G and the history for validated data; `codes` numbers the classes from 0."""
 
     def transform(self, X: ArrayLike) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -66,6 +66,19 @@ class HeldOut:
         last = self._evaluate(g.detach())
         best = g.detach() if self._best_g is None or last < self._best else self._best_g
         return best, np.array([*self._losses, last])
+
+    def state(self) -> dict[str, Tensor]:
+        """What :meth:`restore` needs to go on as if nothing had happened."""
+        kept = {
+            "held_out_losses": torch.tensor(self._losses, dtype=torch.float64),
+            "best_epoch": torch.tensor(self._best_epoch),
+        }
+        return kept if self._best_g is None else kept | {"best_g": self._best_g}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        self._losses = state["held_out_losses"].double().tolist()
+        self._best, self._best_epoch = min(self._losses, default=np.inf), int(state["best_epoch"])
+        self._best_g = state["best_g"].to(self._rows) if "best_g" in state else None
 
     @torch.no_grad()
     def _evaluate(self, g: Tensor) -> float:

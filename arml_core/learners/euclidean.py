@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..progress import Callback
-from ..rounding import FloatArray
-from .base import Codes, Features, MahalanobisLearner
+from .base import Codes, Features, Learned, MahalanobisLearner
 
 
 class Euclidean(MahalanobisLearner):
@@ -14,5 +13,5 @@ class Euclidean(MahalanobisLearner):
 
     _compares_classes = False
 
-    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> Learned:
         return np.eye(X.shape[1]), {}

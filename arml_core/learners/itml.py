@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances
 from ..metric import Metric
 from ..progress import Callback, report
 from ..rounding import FloatArray
-from .base import Codes, Features, MahalanobisLearner
+from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_real
 from .reference import BACKENDS, fit_metric_learn
 
@@ -55,7 +55,7 @@ class ITML(MahalanobisLearner):
         self.random_state = random_state
         self.backend = backend
 
-    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> Learned:
         gamma = check_real("gamma", self.gamma, 0.0, open_low=True)
         max_iter = check_int("max_iter", self.max_iter, 1)
         tol = check_real("tol", self.tol, 0.0)
@@ -102,7 +102,7 @@ def _project(
     max_iter: int,
     tol: float,
     callback: Callback | None,
-) -> tuple[FloatArray, dict[str, FloatArray]]:
+) -> Learned:
     """Algorithm 1 of the ITML paper: Bregman projections onto one constraint after the other.
 
     A is symmetric, so BLAS touches one triangle of it only; a projection that moves nothing is skipped.

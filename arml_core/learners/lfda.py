@@ -11,7 +11,7 @@ from sklearn.metrics import euclidean_distances
 from ..metric import Metric
 from ..progress import Callback, report
 from ..rounding import FloatArray
-from .base import Codes, Features, MahalanobisLearner
+from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank
 from .reference import BACKENDS, fit_metric_learn
 
@@ -58,7 +58,7 @@ class LFDA(MahalanobisLearner):
         self.embedding_type = embedding_type
         self.backend = backend
 
-    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> Learned:
         rank = check_rank(self.n_components, X.shape[1])
         embedding = check_choice("embedding_type", self.embedding_type, EMBEDDINGS)
         published = check_choice("variant", self.variant, VARIANTS) == "published"

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from ..progress import Callback
-from ..rounding import FloatArray
-from .base import Codes, Features, MahalanobisLearner
+from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
 from .device import choose_dtype, resolve_device
 from .neighbours import SortedByClass, rank_neighbours
@@ -78,7 +77,7 @@ class LMNN(MahalanobisLearner):
         self.random_state = random_state
         self.backend = backend
 
-    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> Learned:
         start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
         descent = {
             "learning_rate": check_real("learning_rate", self.learning_rate, 0.0, open_low=True),

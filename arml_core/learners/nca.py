@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from ..progress import Callback
-from ..rounding import FloatArray
-from .base import Codes, Features, MahalanobisLearner
+from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
 from .device import choose_dtype, resolve_device
 from .neighbours import SortedByClass
@@ -64,7 +63,7 @@ class NCA(MahalanobisLearner):
         self.random_state = random_state
         self.backend = backend
 
-    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> Learned:
         start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
         max_iter = check_int("max_iter", self.max_iter, 1)
         tol = None if self.tol is None else check_real("tol", self.tol, 0.0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+
 import torch
 from torch import Tensor
 
@@ -10,6 +13,7 @@ from .neighbours import NeighbourLists, SortedByClass, rank_neighbours
 LARGEST_UNSAMPLED = 2000
 """The unsampled objective looks at all N³ triplets in every epoch."""
 BLOCK_VALUES = 8_000_000
+LIST_FIELDS = tuple(field.name for field in fields(NeighbourLists))
 
 
 class SampledPicks:
@@ -36,6 +40,18 @@ class SampledPicks:
         assert self._lists is not None, "refresh comes first"
         positive, negative = self._lists.draw(self._generator)
         return self._anchors, positive, negative
+
+    def state(self) -> dict[str, Tensor]:
+        """What :meth:`restore` needs to go on drawing as if nothing had happened."""
+        assert self._lists is not None, "refresh comes first"
+        kept = {"queue": self._queue, "anchors": self._anchors, "generator": self._generator.get_state()}
+        return kept | {name: getattr(self._lists, name) for name in LIST_FIELDS}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        device = self._eligible.device
+        self._queue, self._anchors = state["queue"].to(device), state["anchors"].to(device)
+        self._generator.set_state(state["generator"].cpu())
+        self._lists = NeighbourLists(*(state[name].to(device) for name in LIST_FIELDS))
 
     def _next_batch(self) -> Tensor:
         if self._batch_size == len(self._eligible):
@@ -65,6 +81,12 @@ class UnsampledPicks:
 
     def refresh(self, g: Tensor) -> None:
         """Nothing is kept between epochs."""
+
+    def state(self) -> dict[str, Tensor]:
+        return {}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """There is nothing to restore."""
 
     @torch.no_grad()
     def draw(self, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -8,15 +8,12 @@ from typing import Any
 import metric_learn
 import numpy as np
 
-from ..rounding import FloatArray
-from .base import Codes, Features
+from .base import Codes, Features, Learned
 
 BACKENDS = ("native", "metric-learn")
 
 
-def fit_metric_learn(
-    name: str, X: Features, codes: Codes, **parameters: Any
-) -> tuple[FloatArray, dict[str, FloatArray]]:
+def fit_metric_learn(name: str, X: Features, codes: Codes, **parameters: Any) -> Learned:
     """G of metric-learn's learner `name`; it reports nothing on the way."""
     learner = getattr(metric_learn, name)(**parameters)
     with warnings.catch_warnings():

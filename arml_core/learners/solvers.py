@@ -12,9 +12,8 @@ from torch import Tensor
 from ..metric import Metric
 from ..progress import Callback, report
 from ..rounding import FloatArray
+from .base import Learned
 from .pairwise import PairObjective
-
-Result = tuple[FloatArray, dict[str, FloatArray]]
 
 FULL_SOLVER_LIMIT = 10_000
 """Up to this many points every step looks at all of them; beyond, at a random batch."""
@@ -22,7 +21,7 @@ FULL_SOLVER_LIMIT = 10_000
 
 def lbfgs(
     objective: PairObjective, start: FloatArray, max_iter: int, tol: float | None, callback: Callback | None
-) -> Result:
+) -> Learned:
     """scipy's L-BFGS-B, as metric-learn uses it for NCA."""
     x = objective.points.x
     values: list[float] = []
@@ -58,7 +57,7 @@ def gradient_descent(
     max_iter: int,
     tol: float,
     callback: Callback | None,
-) -> Result:
+) -> Learned:
     """metric-learn's rule for LMNN: halve the step until the objective falls, else lengthen it by 1 %.
 
     Ends after `max_iter` iterations, or when the objective falls by less than `tol` after `min_iter` of them.
@@ -93,7 +92,7 @@ def stochastic(
     batch_size: int,
     seed: int,
     callback: Callback | None,
-) -> Result:
+) -> Learned:
     """Adam on the mean over random anchors, each against all points; the step falls to 0 along half a cosine.
 
     The history holds the batch's objective scaled up to all points, so it compares with the full solvers.

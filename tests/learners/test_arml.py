@@ -149,6 +149,43 @@ def test_callback_sees_each_epoch_and_the_current_metric():
     np.testing.assert_allclose(seen[-1][4], learner.get_mahalanobis_matrix(), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"batch_size": 20}, {"validation_fraction": 0.3, "patience": 20}, {"objective": "unsampled"}],
+    ids=["all points", "batches", "early stop", "unsampled"],
+)
+@pytest.mark.parametrize("at", [1, 10, 37])
+def test_resumed_training_equals_an_unbroken_one(parameters, at):
+    X, y = noisy()
+    learner = ARML(60, learning_rate=0.02, random_state=0, **parameters)
+    kept = {}
+
+    def stop(done, total, info):
+        if done == at:
+            kept.update(info["state"]())
+            raise arml.Cancelled
+
+    with pytest.raises(arml.Cancelled):
+        learner.fit(X, y, callback=stop)
+    assert not any(value.dtype.hasobject for value in kept.values())
+    learner.fit(X, y, resume=kept)
+    unbroken = ARML(60, learning_rate=0.02, random_state=0, **parameters).fit(X, y)
+    assert np.array_equal(learner.components_, unbroken.components_)
+    assert learner.history_.keys() == unbroken.history_.keys()
+    for name, values in unbroken.history_.items():
+        np.testing.assert_array_equal(learner.history_[name], values)
+
+
+def test_state_of_another_training_is_refused():
+    X, y = blobs()
+    kept = {}
+    ARML(2, random_state=0).fit(X, y, callback=lambda done, total, info: kept.update(info["state"]()))
+    with pytest.raises(ValueError, match="not one of this training"):
+        ARML(2).fit(X[:, :3], y, resume=kept)
+    with pytest.raises(ValueError, match="not one of this training"):
+        ARML(2).fit(X, y, resume={"g": np.eye(5)})
+
+
 def test_negative_loss_reports_the_radius_it_maximises():
     X, y = blobs(sizes=(30, 30), n_features=2)
     X += 100 * y[:, None]  # so far apart that every triplet radius is positive
