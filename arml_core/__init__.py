@@ -1,24 +1,81 @@
-"""ARML Explorer's engine: see, train and prove how robust a nearest-neighbour metric is."""
+"""ARML Explorer's engine: see, train and prove how robust a nearest-neighbour metric is.
 
-from .certify import Certificates
-from .curves import dkw_band, robust_error, robust_error_curve
-from .datasets import load_dataset
-from .errors import Cancelled, NotPSDError, NotSupportedError
-from .knn import MahalanobisKNN
-from .metric import Metric
-from .threat import ThreatModel
+``import arml_core as arml``. Names are imported when they are first used: the command line and the job worker start
+without loading torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ARML": "learners",
+    "AttackResult": "attack",
+    "Cancelled": "errors",
+    "Certificates": "certify",
+    "Euclidean": "learners",
+    "ITML": "learners",
+    "LFDA": "learners",
+    "LMNN": "learners",
+    "MahalanobisKNN": "knn",
+    "Metric": "metric",
+    "NCA": "learners",
+    "NotPSDError": "errors",
+    "NotSupportedError": "errors",
+    "ThreatModel": "threat",
+    "dkw_band": "curves",
+    "list_datasets": "datasets",
+    "load_dataset": "datasets",
+    "load_metric": "learners",
+    "read_dataset": "datasets",
+    "robust_error": "curves",
+    "robust_error_curve": "curves",
+    "save_metric": "learners",
+}
+
+if TYPE_CHECKING:
+    from .attack import AttackResult
+    from .certify import Certificates
+    from .curves import dkw_band, robust_error, robust_error_curve
+    from .datasets import list_datasets, load_dataset, read_dataset
+    from .errors import Cancelled, NotPSDError, NotSupportedError
+    from .knn import MahalanobisKNN
+    from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
+    from .metric import Metric
+    from .threat import ThreatModel
 
 __all__ = [
+    "ARML",
+    "ITML",
+    "LFDA",
+    "LMNN",
+    "NCA",
+    "AttackResult",
     "Cancelled",
     "Certificates",
+    "Euclidean",
     "MahalanobisKNN",
     "Metric",
     "NotPSDError",
     "NotSupportedError",
     "ThreatModel",
     "dkw_band",
+    "list_datasets",
     "load_dataset",
+    "load_metric",
+    "read_dataset",
     "robust_error",
     "robust_error_curve",
+    "save_metric",
 ]
-__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -57,6 +57,13 @@ class _Task:
         """Class codes of perturbed versions of some members, each with its own training rows left out."""
         return self._knn._predict_codes(points, None if self.exclude is None else self.exclude[members])
 
+    def progress(self, callback: Callback | None) -> Callback | None:
+        """`callback` counting all rows: the wrong ones are done from the start."""
+        if callback is None:
+            return None
+        wrong = len(self.x) - len(self.members)
+        return lambda done, total, info: callback(done + wrong, total + wrong, info)
+
     def nothing_moved(self) -> NDArray[np.floating]:
         """Adversarial points before any is found: the wrong points themselves, NaN for the members."""
         points = self.x.copy()
@@ -162,11 +169,11 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         lower, upper = np.zeros(len(task.x)), np.where(task.correct, np.inf, 0.0)
         exact, adversarial = ~task.correct, task.nothing_moved()
         if method in ("exact", "search"):
-            both = self._both_sides(task, method, budget, callback)
+            both = self._both_sides(task, method, budget, task.progress(callback))
             lower[task.members], upper[task.members], exact[task.members] = both.lower, both.upper, both.exact
             adversarial[task.members] = both.adversarial
         else:
-            lower[task.members] = self._bound(task, method, callback)
+            lower[task.members] = self._bound(task, method, task.progress(callback))
         predicted = self.classes_[task.predicted]
         return Certificates(lower, upper, exact, predicted, task.correct, adversarial, method, threat)
 
@@ -203,11 +210,17 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             settings = {"steps": steps, "seed": random_state}
             found = self._boundary(task, steps, random_state, callback)
         elif self._is_exact_case(threat):
-            both = self._both_sides(task, "exact", 0.0, callback)
+            both = self._both_sides(task, "exact", 0.0, task.progress(callback))
             found = both.upper, both.adversarial
         else:
             found = whitebox(
-                task.triplets, task.points, task.labels, self.n_neighbors, task.predict, task.exclude, callback=callback
+                task.triplets,
+                task.points,
+                task.labels,
+                self.n_neighbors,
+                task.predict,
+                task.exclude,
+                callback=task.progress(callback),
             )
         upper[task.members], adversarial[task.members] = found
         predicted = self.classes_[task.predicted]

@@ -12,21 +12,23 @@ from ..errors import Cancelled
 COMMANDS = ("datasets", "train", "certify", "jobs", "worker", "bench")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with every command; a command stores its function as ``run``."""
+def build_parser(commands_in_use: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser with the commands named; a command stores its function as ``run``."""
     parser = argparse.ArgumentParser(
         prog="python -m arml_core",
         description="See, train and prove how robust a nearest-neighbour metric is.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in COMMANDS:
+    for name in commands_in_use:
         import_module(f".{name}", __name__).register(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; a mistake of the caller's ends with one line on stderr and exit code 2."""
-    arguments = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    named = words[:1] if words and words[0] in COMMANDS else COMMANDS  # load no more than the command needs
+    arguments = build_parser(named).parse_args(words)
     try:
         arguments.run(arguments)
     except (KeyboardInterrupt, Cancelled):

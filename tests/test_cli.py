@@ -1,0 +1,101 @@
+"""The command line: what it prints is what the engine computes, and mistakes end in one line."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from arml_core import MahalanobisKNN, ThreatModel
+from arml_core.cli import COMMANDS, build_parser, main
+from arml_core.datasets import load_dataset
+
+
+def read_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_dataset_is_certified_row_by_row(capsys):
+    assert main(["certify", "iris", "-k", "3", "--method", "theorem1", "--norm", "inf"]) == 0
+    printed = capsys.readouterr()
+    rows = read_rows(printed.out)
+    data = load_dataset("iris")
+    knn = MahalanobisKNN(3).fit(data.X_train, data.y_train)
+    expected = knn.certify(data.X_test, data.y_test, method="theorem1", threat=ThreatModel(norm="inf"))
+    np.testing.assert_array_equal([float(row["lower"]) for row in rows], expected.lower)
+    assert [row["predicted"] for row in rows] == [data.class_names[c] for c in expected.predicted]
+    assert f"clean error {np.mean(~expected.correct):.3f}" in printed.err
+
+
+def test_an_archive_without_a_test_part_is_certified_leave_one_out(tmp_path):
+    x, y = load_iris(return_X_y=True)
+    np.savez(tmp_path / "flowers.npz", X=x, y=y)
+    assert main(["certify", str(tmp_path / "flowers.npz"), "--method", "exact", "-o", str(tmp_path / "out.csv")]) == 0
+    rows = read_rows((tmp_path / "out.csv").read_text(encoding="utf-8"))
+    expected = MahalanobisKNN().fit(x, y).certify(x, y, method="exact", exclude=np.arange(len(x)))
+    np.testing.assert_array_equal([float(row["lower"]) for row in rows], expected.lower)
+    np.testing.assert_array_equal([float(row["upper"]) for row in rows], expected.upper)
+
+
+def test_the_papers_archives_are_read_at_their_scale(tmp_path, capsys):
+    x, y = load_iris(return_X_y=True)
+    raw = (x * 10).astype(np.uint8)
+    parts = {"X_train": raw[::2], "y_train": y[::2], "X_test": raw[1::2], "y_test": y[1::2]}
+    np.savez(tmp_path / "set.npz", **parts, x_offset=5.0, x_scale=50.0)
+    assert main(["certify", str(tmp_path / "set.npz"), "--points", "20"]) == 0
+    rows = read_rows(capsys.readouterr().out)
+    scaled = (raw - 5.0) / 50.0
+    expected = MahalanobisKNN().fit(scaled[::2], y[::2]).certify(scaled[1::2][:20], y[1::2][:20])
+    np.testing.assert_array_equal([float(row["lower"]) for row in rows], expected.lower)
+
+
+def test_a_csv_file_with_a_frozen_feature(tmp_path, capsys):
+    lines = ["a,b,kind", *(f"{k},{k % 3},{'low' if k < 5 else 'high'}" for k in range(10))]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    assert main(["certify", str(tmp_path / "table.csv"), "--label", "kind", "--frozen", "a"]) == 0
+    rows = read_rows(capsys.readouterr().out)
+    assert len(rows) == 10
+    assert {row["label"] for row in rows} == {"low", "high"}
+    assert main(["certify", str(tmp_path / "table.csv"), "--label", "kind"]) == 0
+    free = [float(row["lower"]) for row in read_rows(capsys.readouterr().out)]
+    assert all(float(row["lower"]) >= other for row, other in zip(rows, free, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["certify", "no_such_set"], "there is no dataset 'no_such_set'"),
+        (["certify", "iris", "-k", "2", "--method", "theorem1"], "'theorem1' needs odd K"),
+        (["certify", "iris", "--frozen", "petals"], "there is no feature 'petals'"),
+        (["certify", "iris", "--points", "0"], "--points must be at least 1"),
+        (["certify", "file.csv"], "Which column is the label?"),
+        (["certify", "iris", "--metric", "missing.npz"], "there is no such file"),
+    ],
+)
+def test_a_mistake_ends_in_one_line_that_says_what(words, message, capsys):
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
+    assert "Traceback" not in printed.err
+
+
+def test_an_archive_with_other_arrays_names_them(tmp_path, capsys):
+    np.savez(tmp_path / "odd.npz", weights=np.ones(3))
+    assert main(["certify", str(tmp_path / "odd.npz")]) == 2
+    assert "has no array X; it has weights" in capsys.readouterr().err
+
+
+def test_an_archive_with_pickled_objects_is_refused(tmp_path, capsys):
+    np.savez(tmp_path / "evil.npz", X=np.array([{"a": 1}], dtype=object), y=np.zeros(1))
+    assert main(["certify", str(tmp_path / "evil.npz")]) == 2
+    assert "allow_pickle=False" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        build_parser().parse_args([command, "--help"])
+    assert stop.value.code == 0
+    assert "usage: python -m arml_core" in capsys.readouterr().out
