@@ -175,6 +175,16 @@ def test_cancel_while_certifying(warm):
     cancelled_in_time(warm, job)
 
 
+def test_asking_again_while_it_is_being_cancelled_starts_it_anew(warm):
+    job = warm.train("moons", "deaf", {"seconds": 3.0}).id
+    eventually(lambda: warm.status(job).phase == "training")
+    first = child_of_job(warm, job)
+    assert warm.cancel(job).state == "cancelling"
+    assert warm.train("moons", "deaf", {"seconds": 3.0}).id == job
+    assert warm.wait(job, PATIENCE).state == "done"
+    assert child_of_job(warm, job) != first
+
+
 def test_cancelled_training_continues_where_it_was(warm):
     parameters = {"n_steps": 300, "pause": 0.005}
     job = warm.train("moons", "steady", parameters, seed=8).id

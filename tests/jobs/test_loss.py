@@ -11,6 +11,7 @@ from arml_core import MahalanobisKNN, load_dataset
 from arml_core.jobs import Client, PointsSpec
 from arml_core.jobs.launch import start_worker, worker_pid
 from arml_core.jobs.paths import Paths
+from arml_core.learners.arml import ARML
 
 from .conftest import PATIENCE, alive, child_of_job, children_of, eventually, kill, run_python
 from .learners import Steady
@@ -76,6 +77,19 @@ def test_children_killed_during_training_and_certification(busy):
     assert worker_pid(client.store.paths) == worker
     assert "continues after step" in client.log(training)
     assert "SIGKILL" in client.status(training).note
+
+
+def test_arml_learns_the_same_metric_when_its_process_is_killed(home):
+    client = Client()
+    job = client.train("iris", "arml", {"n_epochs": 2500}, seed=2).id
+    eventually(lambda: client.status(job).done > 100)
+    kill(child_of_job(client, job))
+    status = client.wait(job, PATIENCE)
+    assert (status.state, status.attempt) == ("done", 2)
+    data = load_dataset("iris")
+    expected = ARML(2500, random_state=2).fit(data.X_train, data.y_train)
+    assert np.allclose(client.run(job).components_, expected.components_, rtol=0, atol=1e-6)
+    assert np.allclose(client.run(job).history_["loss"], expected.history_["loss"], rtol=0, atol=1e-6)
 
 
 def test_everything_killed_at_once(home):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arml_core import ThreatModel, load_dataset
-from arml_core.jobs import Client, DamagedFile, NotReady, PointsSpec, RunSpec, StoreError, UnknownJob
+from arml_core.jobs import Client, DamagedFile, NotReady, PointsSpec, RunSpec, StoreError, UnknownJob, schema
 from arml_core.jobs.contents import dataset_arrays, dataset_from
 from arml_core.jobs.eta import TimeLeft
 from arml_core.jobs.files import read_arrays, write_arrays
@@ -233,6 +233,22 @@ def test_newer_schema_is_refused_in_words(client):
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(StoreError, match="version 99"):
         Client(start=False)
+
+
+def test_older_schema_is_brought_up_to_date_with_its_jobs(client, monkeypatch):
+    job = client.train("moons", "arml").id
+    client.store.database.close()
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE jobs ADD COLUMN colour TEXT;"))
+    newer = Client(start=False)
+    assert newer.status(job).state == "queued"
+    row = newer.store.database.row("SELECT colour FROM jobs")
+    assert row["colour"] is None
+    assert newer.store.database.row("PRAGMA user_version")[0] == len(schema.MIGRATIONS)
+
+
+def test_equal_arrays_are_equal_files(tmp_path):
+    arrays = {"x": np.arange(4.0), "name": np.array("ä")}
+    assert write_arrays(tmp_path / "a.npz", arrays) == write_arrays(tmp_path / "b.npz", arrays)
 
 
 def test_database_that_is_none_is_refused_in_words(client):

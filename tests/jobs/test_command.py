@@ -1,0 +1,71 @@
+"""``jobs`` and ``worker`` on the command line."""
+
+import argparse
+
+import pytest
+
+from arml_core.cli import jobs, worker
+from arml_core.jobs import Client
+
+from .conftest import PATIENCE, eventually
+
+
+def command(*words):
+    """Run a command as ``python -m arml_core`` would."""
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(required=True)
+    jobs.register(commands)
+    worker.register(commands)
+    arguments = parser.parse_args(words)
+    arguments.run(arguments)
+
+
+def test_worker_is_started_looked_at_and_stopped(home, capsys):
+    command("worker", "status")
+    assert "no worker serves" in capsys.readouterr().out
+    command("worker", "start")
+    assert "0 running, 0 queued" in capsys.readouterr().out
+    pid = Client(start=False).worker().pid
+    command("worker", "start")
+    assert f"worker {pid} serves" in capsys.readouterr().out
+    with pytest.raises(ValueError, match=f"process {pid}\\) already serves"):
+        command("worker")
+    command("worker", "stop")
+    assert "stopped on purpose" in capsys.readouterr().out
+    command("worker", "stop")
+    assert capsys.readouterr().out == "no worker was running\n"
+
+
+def test_jobs_are_listed_shown_cancelled_retried_and_cleaned_up(warm, capsys):
+    job = warm.train("moons", "steady", {"n_steps": 100_000}).id
+    eventually(lambda: warm.status(job).seconds_left is not None)
+    command("jobs", "list", "--state", "running")
+    line = capsys.readouterr().out
+    assert line.startswith(f"{job[:10]}  running")
+    assert "/100000, " in line
+    assert "left" in line
+    assert line.endswith("Steady on Two moons\n")
+    command("jobs", "cancel", job[:8])
+    assert "cancel" in capsys.readouterr().out
+    assert warm.wait(job, PATIENCE).state == "cancelled"
+    command("jobs", "show", job)
+    shown = capsys.readouterr().out
+    assert "state    cancelled" in shown
+    assert "n_steps" in shown
+    assert "log\n" in shown
+    command("jobs", "retry", job)
+    capsys.readouterr()
+    command("jobs", "cancel", job)
+    warm.wait(job, PATIENCE)
+    command("jobs", "gc", "--dry-run")
+    assert "would free 0 bytes in 0 entries" in capsys.readouterr().out
+
+
+def test_unknown_job_is_named(warm):
+    with pytest.raises(ValueError, match="there is no job 'zzz'"):
+        command("jobs", "show", "zzz")
+
+
+def test_nothing_to_list(home, capsys):
+    command("jobs", "list")
+    assert capsys.readouterr().out == "no jobs\n"
