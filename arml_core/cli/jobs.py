@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..jobs.client import Client
 from ..jobs.states import STATES
-from ..jobs.status import JobStatus
+
+if TYPE_CHECKING:
+    from ..jobs.client import Client
+    from ..jobs.status import JobStatus
 
 SHORT = 10
 
@@ -34,6 +36,8 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Do the action and print what came of it."""
+    from ..jobs.client import Client  # brings torch: not needed to show the help of another command
+
     client = Client()
     if arguments.action == "list":
         states = STATES if arguments.state is None else (arguments.state,)

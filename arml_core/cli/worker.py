@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..jobs.client import Client
 from ..jobs.paths import Paths
 from ..jobs.slots import Limits
 from ..jobs.worker import IDLE_SECONDS, Worker
+
+if TYPE_CHECKING:
+    from ..jobs.client import Client
 
 ACTIONS = ("run", "start", "stop", "status")
 START_SECONDS = 30.0
@@ -34,6 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.action == "run":
         Worker(Paths.default(), Limits.default(), arguments.idle).run()
         return
+    from ..jobs.client import Client  # brings torch, which the worker itself does without
+
     client = Client()
     if arguments.action == "start":
         client.start_worker()

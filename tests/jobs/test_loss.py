@@ -82,10 +82,11 @@ def test_children_killed_during_training_and_certification(busy):
 def test_arml_learns_the_same_metric_when_its_process_is_killed(home):
     client = Client()
     job = client.train("iris", "arml", {"n_epochs": 2500}, seed=2).id
-    eventually(lambda: client.status(job).done > 100)
+    eventually(lambda: "checkpoint" in client.log(job))
     kill(child_of_job(client, job))
     status = client.wait(job, PATIENCE)
     assert (status.state, status.attempt) == ("done", 2)
+    assert "continues after step" in client.log(job)
     data = load_dataset("iris")
     expected = ARML(2500, random_state=2).fit(data.X_train, data.y_train)
     assert np.allclose(client.run(job).components_, expected.components_, rtol=0, atol=1e-6)
