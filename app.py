@@ -4,5 +4,5 @@ import streamlit as st
 
 from pages.components.shell import navigation
 
-st.set_page_config(page_title="ARML Explorer", page_icon="🛡️", layout="wide")
+st.set_page_config(page_title="ARML Explorer", page_icon="🛡️", layout="wide", initial_sidebar_state=344)
 navigation().run()

@@ -7,24 +7,26 @@ from pages.components.compute import points_of
 from pages.components.controls import sidebar
 from pages.components.edits import fitting
 from pages.components.hints import show_hint, show_lesson, show_notices
-from pages.components.panels import show_panels
+from pages.components.panels import show_panels, show_search_longer
 from pages.components.picture_clicks import listen
-from pages.components.shell import narrow_margins, require_shell
+from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
 
-require_shell()
-narrow_margins()
-session.load_view()
+stayed = enter("playground")
+session.load_view(stayed)
 session.update_quietly(fitting(session.current()))
 view = session.current()
 points = points_of(view)
 
 sidebar(view, points)
 show_notices()
-listen(handle)
 if view.lesson:
     show_lesson(view)
 else:
     show_hint()
 panels = show_panels(view, points)
+show_search_longer(view, panels)
 show_below(session.current(), points, panels)
 session.publish()
+listen(handle)
+narrow_margins()
+spare_imports_from_collection()

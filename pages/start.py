@@ -1,38 +1,49 @@
-"""Start: what this is, one live certificate, and the ways in."""
+"""Start: what this is, one live certificate, three doors, and the words."""
 
 import streamlit as st
 
-import arml_core as arml
-from arml_core.figures import make_plane, plane_alt, plane_figure, probe_words
-from pages.components.certificates import probe_point
-from pages.components.shell import require_shell
+from arml_core.figures import plane_alt, plane_figure, probe_words
+from pages.components.compute import panel_of, points_of
+from pages.components.device import show_device
+from pages.components.doors import show_doors
+from pages.components.glossary import TERMS
+from pages.components.jobs import show_running_jobs
+from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
 from pages.components.theme import current_style
+from pages.components.view import DEFAULT
 
-ROW = 6  # the middle square
+enter("start")
 
-require_shell()
-st.title("ARML Explorer")
-st.markdown(
-    "A nearest-neighbour classifier answers with the class of the training points closest to a question. "
-    "Move the question a little and the answer may flip; a **certificate** proves how far it can move before any "
-    "flip is possible. This dashboard lets you see, train and prove how robust such a classifier is, and how "
-    "**ARML**, a metric learned for robustness, makes it safer."
-)
-
-seven = arml.load_dataset("seven_points")
-knn = arml.MahalanobisKNN(n_neighbors=1).fit(seven.X_train, seven.y_train)
-point, label = seven.X_train[ROW], int(seven.y_train[ROW])
-probe = probe_point(knn, (float(point[0]), float(point[1])), norm=2.0, row=ROW, label=label)
-plane = make_plane(seven.X_train, seven.y_train, seven.class_names, knn.metric_, 1, left_out=ROW)
-
-picture, words = st.columns([3, 2], gap="large", vertical_alignment="center")
+words, picture = st.columns([5, 6], gap="large", vertical_alignment="center")
+with words:
+    st.title("ARML Explorer")
+    st.markdown(
+        "A nearest-neighbour classifier gives a point the class of the training points closest to it, and a tiny "
+        "change of the point may change that answer. A **certificate** proves how far the point can move before any "
+        "change of the answer is possible. Here you see such certificates, train metrics that make them larger "
+        "(**ARML**), and prove how robust your own data is."
+    )
+    panel = panel_of("euclidean", DEFAULT, points_of(DEFAULT))
+    st.info(f"**Computed just now:** {probe_words(panel.plane, panel.probe)}")
+    show_device()
 with picture:
     st.plotly_chart(
-        plane_figure(plane, current_style(), probe, legend=True),
+        plane_figure(panel.plane, current_style(), panel.probe, height=430, ellipse=False, legend=True),
         key="start_picture",
         theme=None,
         config={"displayModeBar": False},
-        alt=plane_alt(plane, probe, "Seven points, Euclidean distance"),
+        alt=plane_alt(panel.plane, panel.probe, "Seven points, Euclidean distance"),
     )
-with words:
-    st.markdown(f"**A certificate, computed just now.** {probe_words(plane, probe)}")
+    st.markdown("Look at the yellow disc: every point inside it gets the same answer. The arrow just leaves it.")
+
+show_doors()
+
+st.subheader("Running jobs")
+show_running_jobs()
+
+st.subheader("Glossary")
+for left, right in zip(*[iter(TERMS.items())] * 2, strict=True):
+    for column, (term, meaning) in zip(st.columns(2, gap="large"), (left, right), strict=True):
+        column.markdown(f"**{term}.** {meaning}")
+narrow_margins()
+spare_imports_from_collection()

@@ -107,7 +107,7 @@ def _equally_far(metric: Metric, probe: Probe, style: Style) -> Trace:
 
 def _glyph(plane: Plane, style: Style) -> Trace:
     (left, _), (bottom, _) = plane.window.ranges()
-    size = 0.13 * plane.window.half
+    size = 0.15 * min(plane.window.half)
     centre = np.array([left + 1.35 * size, bottom + 1.35 * size])
     outline = metric_glyph(plane.metric, centre, size)
     return _outline(

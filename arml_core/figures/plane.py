@@ -11,39 +11,39 @@ from ..metric import Metric
 from ..rounding import FloatArray, IntArray
 from .margin import decision_margin
 
-ROOM = 0.28  # empty space around the points, as a share of their spread
-WIDER, TALLER = 1.9, 1.45  # how much more than the shown square is computed: panels are rarely square
-GRID = (91, 69)
+ROOM = 0.22  # empty space on each side of the points, as a share of their larger spread
+NARROWEST, WIDEST = 0.65, 2.3  # the shapes (width / height) of pictures for which enough is computed
+GRID = (91, 75)
 
 
 @dataclass(frozen=True)
 class Window:
-    """A square part of the plane: its centre and half its side."""
+    """A part of the plane: its centre and half its width and height.
+
+    A picture shows it at equal scale on both axes, so one of them may show more, up to the part that `axes` covers.
+    """
 
     centre: tuple[float, float]
-    half: float
+    half: tuple[float, float]
 
-    def ranges(self, wider: float = 1.0, taller: float = 1.0) -> tuple[tuple[float, float], tuple[float, float]]:
-        (x, y), h = self.centre, self.half
-        return (x - wider * h, x + wider * h), (y - taller * h, y + taller * h)
+    def ranges(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """What every picture shows at least."""
+        (x, y), (w, h) = self.centre, self.half
+        return (x - w, x + w), (y - h, y + h)
 
     def axes(self, shape: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
-        """Evenly spaced x1 and x2 over the larger part that is computed."""
-        across, along = self.ranges(WIDER, TALLER)
-        return np.linspace(*across, shape[0]), np.linspace(*along, shape[1])
-
-    def holds(self, point: FloatArray) -> bool:
-        """Whether a place lies in the part that is computed."""
-        across, along = self.ranges(WIDER, TALLER)
-        return bool(across[0] <= point[0] <= across[1] and along[0] <= point[1] <= along[1])
+        """Evenly spaced x1 and x2 over all that a picture of any usual shape may show."""
+        (x, y), (w, h) = self.centre, self.half
+        wide, high = max(w, WIDEST * h), max(h, w / NARROWEST)
+        return np.linspace(x - wide, x + wide, shape[0]), np.linspace(y - high, y + high, shape[1])
 
 
 def window_for(points: FloatArray) -> Window:
-    """The square window that shows all points with some room."""
+    """The window that shows all points with some room."""
     low, high = points.min(axis=0), points.max(axis=0)
-    spread = float((high - low).max()) or 1.0
-    middle = (low + high) / 2
-    return Window((float(middle[0]), float(middle[1])), spread * (0.5 + ROOM))
+    room = ROOM * (float((high - low).max()) or 1.0)
+    middle, half = (low + high) / 2, (high - low) / 2 + room
+    return Window((float(middle[0]), float(middle[1])), (float(half[0]), float(half[1])))
 
 
 @dataclass(frozen=True, eq=False)

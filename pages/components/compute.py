@@ -13,7 +13,7 @@ import arml_core as arml
 from arml_core.figures import SHAPE_WORDS, Plane, Probe, Window, hand_made_components, make_plane, window_for
 from arml_core.learners.registry import LEARNERS, get_learner
 
-from .certificates import mean_radius, probe_point
+from .certificates import SEARCH_SECONDS, mean_radius, probe_point
 from .view import EPOCH_STEP, EPOCHS, MOST_CLASSES, View
 
 Floats = NDArray[np.float64]
@@ -121,21 +121,24 @@ def _mean(g: Floats, X: Floats, y: Codes, k: int, norm: float) -> tuple[float, i
 
 
 @st.cache_data(max_entries=2048, show_spinner=False)
-def _probe(g: Floats, X: Floats, y: Codes, k: int, norm: float, place: tuple[float, float], row: int | None) -> Probe:
-    return probe_point(_classifier(g, X, y, k), place, norm, row, None if row is None else int(y[row]))
+def _probe(
+    g: Floats, X: Floats, y: Codes, k: int, norm: float, place: tuple[float, float], row: int | None, seconds: float
+) -> Probe:
+    label = None if row is None else int(y[row])
+    return probe_point(_classifier(g, X, y, k), place, norm, row, label, seconds)
 
 
 def _classifier(g: Floats, X: Floats, y: Codes, k: int) -> arml.MahalanobisKNN:
     return arml.MahalanobisKNN(k, metric=arml.Metric.from_components(g), device="cpu").fit(X, y)
 
 
-def panel_of(method: str, view: View, points: Points) -> Panel:
-    """Everything one picture shows."""
+def panel_of(method: str, view: View, points: Points, seconds: float = SEARCH_SECONDS) -> Panel:
+    """Everything one picture shows; `seconds` bound the search for the chosen point's radius."""
     g = components_of(method, view, points)
     norm = NORMS[view.norm]
     place = view.at if view.row is None else (float(points.X[view.row, 0]), float(points.X[view.row, 1]))
     assert place is not None
     plane = _plane(g, points.X, points.y, points.class_names, view.k, view.row)
-    probe = _probe(g, points.X, points.y, view.k, norm, place, view.row)
+    probe = _probe(g, points.X, points.y, view.k, norm, place, view.row, seconds)
     mean, wrong = _mean(g, points.X, points.y, view.k, norm)
     return Panel(TITLES[method], g, plane, probe, mean, wrong)

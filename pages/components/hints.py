@@ -10,8 +10,8 @@ from .lessons import CONTROLS, LESSONS
 from .view import View
 
 HINTS = {
-    "Certify": "Click anywhere in a picture. The yellow shape is proved safe, the arrow is the smallest step that "
-    "changes the answer, and a training point is certified without itself (leave-one-out).",
+    "Certify": "Click anywhere. The yellow shape is proved safe; the arrow is the smallest step that changes the "
+    "answer. Drag a training point to move it; click one to certify it without itself (leave-one-out).",
     "Add": "Click where the new training point should go.",
     "Move": "Click the training point to move.",
     "Delete": "Click the training point to delete.",
@@ -32,7 +32,7 @@ def show_notices() -> None:
 def show_hint() -> None:
     tool = st.session_state.get(TOOL, "Certify")
     moving = st.session_state.get(MOVING)
-    st.caption(f"Now click where point {moving} should go." if tool == "Move" and moving is not None else HINTS[tool])
+    st.markdown(f"Now click where point {moving} should go." if tool == "Move" and moving is not None else HINTS[tool])
 
 
 def show_lesson(view: View) -> None:
@@ -41,22 +41,28 @@ def show_lesson(view: View) -> None:
     total = len(lesson.steps)
     step = lesson.steps[view.step - 1]
     with st.container(border=True, key="pg_lesson_card"):
-        st.markdown(f"**{lesson.title}** · step {view.step} of {total}")
-        st.markdown(step.text)
-        st.markdown(f"**Try it with {CONTROLS[step.control]}:** {step.task}")
-        st.markdown(f"**Question.** {step.question}")
-        with st.container(horizontal=True, vertical_alignment="center"):
-            with st.popover("Show the answer"):
-                st.markdown(step.answer)
-            st.button(
-                "Back", on_click=go_to_step, args=(view.lesson, view.step - 1), disabled=view.step == 1, key="pg_back"
-            )
-            if view.step < total:
-                st.button("Next", on_click=go_to_step, args=(view.lesson, view.step + 1), type="primary", key="pg_next")
-            else:
-                st.button("Finish", on_click=go_to_step, args=("", 1), type="primary", key="pg_next")
-            st.button("Reset this step", on_click=go_to_step, args=(view.lesson, view.step), key="pg_again")
+        scene, quiz = st.columns([3, 2], gap="large")
+        with scene:
+            st.markdown(f"**{lesson.title}** · step {view.step} of {total}")
+            st.markdown(step.text)
+            st.markdown(f"**Try {CONTROLS[step.control]}.** {step.task}")
+        with quiz:
+            st.markdown(f"**Question.** {step.question}")
+            with st.container(horizontal=True, vertical_alignment="center"):
+                with st.popover("Answer"):
+                    st.markdown(step.answer)
+                _step_buttons(view, total)
     _highlight(step.control)
+
+
+def _step_buttons(view: View, total: int) -> None:
+    here = view.step
+    st.button("Back", key="pg_back", on_click=go_to_step, args=(view.lesson, here - 1), disabled=here == 1)
+    if here < total:
+        st.button("Next", key="pg_next", on_click=go_to_step, args=(view.lesson, here + 1), type="primary")
+    else:
+        st.button("Finish", key="pg_next", on_click=go_to_step, args=("", 1), type="primary")
+    st.button("Reset", key="pg_again", on_click=go_to_step, args=(view.lesson, here), help="Back to this step's scene")
 
 
 def _highlight(control: str) -> None:

@@ -194,12 +194,12 @@ PROMISE = Lesson(
 LESSONS = {lesson.name: lesson for lesson in (FOOLED, LESS_SAFE, PROMISE)}
 CONTROLS = {
     "click": "the pictures",
-    "k": "Neighbours (K)",
-    "norm": "Length of a step",
+    "k": "'Neighbours (K)'",
+    "norm": "'Length of a step'",
     "methods": "the method above a picture",
-    "hand": "Hand-made metric",
-    "epoch": "Epoch",
-    "tools": "A click will",
+    "hand": "'Hand-made metric'",
+    "epoch": "'Epoch of ARML's training'",
+    "tools": "'A click will'",
 }
 
 

@@ -7,16 +7,18 @@ import streamlit as st
 from arml_core.figures import plane_alt, plane_figure, probe_words, radius_interval, training_figure, training_table
 
 from . import session
-from .compute import Panel, Points, arml_training, panel_of
+from .certificates import LONGER_SECONDS, SEARCH_SECONDS
+from .compute import Panel, Points, arml_training, panel_of, points_of
 from .controls import bound, method_picker
 from .on_demand import on_demand
 from .theme import current_style
 from .view import EPOCH_STEP, EPOCHS, View
 
-PLAYING = "pg_playing"
+PLAYING, LONGER = "pg_playing", "pg_longer_for"
 TICK_SECONDS, TICK_EPOCHS = 0.4, 50
 CHART = {"displayModeBar": False, "doubleClick": False}
 HEIGHTS = {2: 440, 3: 330, 4: 380}
+LESSON_HEIGHT = 350
 MEAN_HELP = (
     "The mean radius over all training points, each certified without itself. "
     "Exact for K = 1 and ℓ2, otherwise the proven lower bounds."
@@ -36,6 +38,23 @@ def show_panels(view: View, points: Points) -> list[Panel | None]:
     return shown
 
 
+def patience(view: View) -> float:
+    """Seconds to search for each radius: longer if the visitor asked for it on this very view."""
+    return LONGER_SECONDS if st.session_state.get(LONGER) == view else SEARCH_SECONDS
+
+
+def show_search_longer(view: View, panels: list[Panel | None]) -> None:
+    """Where an interval is still open, offer to go on."""
+    still_open = any(panel is not None and not panel.probe.exact for panel in panels)
+    if still_open and patience(view) == SEARCH_SECONDS:
+        st.button(
+            f"Search longer ({LONGER_SECONDS:.0f} s a picture)",
+            key="pg_longer",
+            on_click=lambda: st.session_state.update({LONGER: view}),
+            help="The radius lies between the two numbers. More time narrows the interval, often to one number.",
+        )
+
+
 def _show_panel(view: View, points: Points, index: int) -> Panel | None:
     method_picker(view, index)
     if view.methods[index] == "arml" and index == view.methods.index("arml"):
@@ -50,7 +69,7 @@ def _show_panel(view: View, points: Points, index: int) -> Panel | None:
 
 def _panel_or_reason(view: View, points: Points, index: int, quiet: bool = False) -> Panel | None:
     try:
-        return panel_of(view.methods[index], view, points)
+        return panel_of(view.methods[index], view, points, patience(view))
     except (ValueError, FloatingPointError) as reason:
         if not quiet:
             st.warning(f"This method cannot be fitted to these points: {reason}")
@@ -62,7 +81,7 @@ def _draw(panel: Panel, view: View, index: int) -> None:
         panel.plane,
         current_style(),
         panel.probe,
-        height=HEIGHTS[len(view.methods)],
+        height=min(HEIGHTS[len(view.methods)], LESSON_HEIGHT if view.lesson else 1000),
         ellipse="ellipse" in view.layers,
         neighbours="neighbours" in view.layers,
     )
@@ -81,8 +100,6 @@ def _draw(panel: Panel, view: View, index: int) -> None:
 
 def _arml_panel(index: int) -> None:
     """ARML's panel, on its own so that playing its training redraws nothing else."""
-    from .compute import points_of
-
     view = session.current()
     if st.session_state.get(PLAYING):
         _advance()
@@ -95,7 +112,8 @@ def _arml_panel(index: int) -> None:
     _draw(panel, view, index)
     if "epoch" not in view.hide:
         _training_controls(view, points)
-    session.publish()
+    if not st.session_state.get(PLAYING):
+        session.publish()
 
 
 def _advance() -> None:

@@ -10,19 +10,15 @@ import streamlit as st
 from .lessons import LESSONS, base_view
 from .view import View, from_query, to_query
 
-VIEW, PUBLISHED, NOTICES, PAGE = "pg_view", "pg_published", "pg_notices", "page"
+VIEW, PUBLISHED, NOTICES = "pg_view", "pg_published", "pg_notices"
 
 
-def enter(page: str) -> bool:
-    """Remember which page is shown; true if the visitor was on it already."""
-    stayed = st.session_state.get(PAGE) == page
-    st.session_state[PAGE] = page
-    return stayed
+def load_view(stayed: bool) -> View:
+    """The view of this visitor: from the address when it is new, else from the session.
 
-
-def load_view() -> View:
-    """The view of this visitor: from the address when it is new, else from the session."""
-    stayed = enter("playground")
+    `stayed` is false when another page was shown before: the navigation then brings no address parameters, and the
+    visitor expects the picture they left.
+    """
     query = st.query_params.to_dict()
     known = VIEW in st.session_state
     returned = known and not stayed and not query

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+
 import streamlit as st
 
-OPENED = "shell_opened"
+OPENED, PAGE = "shell_opened", "shell_page"
 PAGES = (("start", "Start"), ("playground", "Playground"))
 
 
@@ -15,6 +17,17 @@ def navigation() -> st.Page:
     return st.navigation(pages, position="top")
 
 
+@st.cache_resource(show_spinner=False)
+def spare_imports_from_collection() -> None:
+    """Take everything imported so far out of garbage collection, once per server.
+
+    Streamlit collects after every run of a script. With torch, pandas and plotly loaded that is a fifth of a second
+    of looking at objects that live as long as the server; without them it is a few milliseconds.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def narrow_margins() -> None:
     """Give the room beside the page to the pictures."""
     st.html(
@@ -23,8 +36,8 @@ def narrow_margins() -> None:
     )
 
 
-def require_shell() -> None:
-    """Run the page inside the navigation.
+def enter(page: str) -> bool:
+    """Run the page inside the navigation; true if the visitor was on this page already.
 
     Until `st.navigation` has been called once in a server's life, Streamlit takes the folder `pages/` for its older
     kind of app and runs a directly opened page alone, without page settings. Declaring the navigation ends that.
@@ -32,3 +45,6 @@ def require_shell() -> None:
     if OPENED not in st.session_state:
         navigation()
         st.rerun()
+    stayed = st.session_state.get(PAGE) == page
+    st.session_state[PAGE] = page
+    return stayed

@@ -1,0 +1,153 @@
+"""Figures carry the numbers they were given, in the shapes and names a reader finds them by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import arml_core as arml
+from arml_core.figures import make_plane, make_probe, plane_figure, plane_table, style_for, training_figure
+from arml_core.figures.draw import ARROW, BOUNDARY, CERTIFIED, EQUAL, GLYPH, NEIGHBOURS, SELECTED, UPPER
+from arml_core.figures.palette import DARK, LIGHT, SHAPES, contrast
+from arml_core.figures.training import smoothed
+
+SEVEN = arml.load_dataset("seven_points")
+
+
+def scene(row: int = 6, k: int = 1, norm: float = 2, method: str = "exact"):
+    knn = arml.MahalanobisKNN(k).fit(SEVEN.X_train, SEVEN.y_train)
+    x, y = SEVEN.X_train[[row]], SEVEN.y_train[[row]]
+    found = knn.certify(x, y, method=method, threat=arml.ThreatModel(norm), exclude=[row])
+    squared, near = knn.kneighbors(x, exclude=[row])
+    probe = make_probe(found, x[0], int(found.predicted[0]), near[0], squared[0], row, int(y[0]))
+    plane = make_plane(SEVEN.X_train, SEVEN.y_train, SEVEN.class_names, knn.metric_, k, left_out=row)
+    return plane, probe
+
+
+def traces(figure):
+    return {trace.name: trace for trace in figure.data}
+
+
+def test_training_points_have_a_colour_and_a_shape_per_class() -> None:
+    plane, _ = scene()
+    found = traces(plane_figure(plane, LIGHT))
+    assert set(found) == {BOUNDARY, GLYPH, "triangle", "square"}
+    for code, name in enumerate(SEVEN.class_names):
+        rows = np.flatnonzero(SEVEN.y_train == code)
+        np.testing.assert_array_equal(found[name].x, SEVEN.X_train[rows, 0])
+        assert list(found[name].customdata) == rows.tolist()
+        assert {symbol.removesuffix("-open") for symbol in found[name].marker.symbol} == {SHAPES[code]}
+        assert found[name].marker.color == LIGHT.classes[code]
+
+
+def test_the_left_out_point_is_drawn_hollow() -> None:
+    plane, probe = scene(row=6)
+    symbols = traces(plane_figure(plane, LIGHT, probe))["square"].marker.symbol
+    assert list(symbols) == ["square", "square", "square-open"]
+
+
+@pytest.mark.parametrize(("norm", "corners"), [(1, 5), (2, 121), (np.inf, 5)])
+def test_the_certified_ball_has_the_certified_radius_in_its_norm(norm: float, corners: int) -> None:
+    plane, probe = scene(norm=norm, method="votes")
+    ball = traces(plane_figure(plane, LIGHT, probe))[CERTIFIED]
+    assert len(ball.x) == corners
+    steps = np.column_stack([ball.x, ball.y]) - probe.point
+    np.testing.assert_allclose(np.linalg.norm(steps, ord=norm, axis=1), probe.lower)
+
+
+def test_the_arrow_goes_from_the_point_to_the_adversarial_point() -> None:
+    plane, probe = scene()
+    figure = plane_figure(plane, LIGHT, probe)
+    (arrow,) = figure.layout.annotations
+    assert (arrow.ax, arrow.ay) == tuple(probe.point)
+    assert (arrow.x, arrow.y) == tuple(probe.adversarial)
+    assert traces(figure)[ARROW].x[0] == probe.adversarial[0]
+    assert traces(figure)[SELECTED].x[0] == probe.point[0]
+
+
+def test_an_exact_radius_has_one_ball_and_an_interval_two() -> None:
+    plane, probe = scene()
+    assert probe.exact
+    assert UPPER not in traces(plane_figure(plane, LIGHT, probe))
+    wide = type(probe)(**{**probe.__dict__, "exact": False, "upper": 2 * probe.lower})
+    outer = traces(plane_figure(plane, LIGHT, wide))[UPPER]
+    assert outer.line.dash == "dash"
+    np.testing.assert_allclose(np.hypot(outer.x - probe.point[0], outer.y - probe.point[1]), wide.upper)
+
+
+def test_without_an_attack_there_is_no_arrow() -> None:
+    plane, probe = scene(method="votes")
+    figure = plane_figure(plane, LIGHT, probe)
+    assert not figure.layout.annotations
+    assert ARROW not in traces(figure)
+
+
+def test_the_equally_far_ellipse_passes_through_the_last_neighbour() -> None:
+    plane, probe = scene(k=3, method="votes")
+    ellipse = traces(plane_figure(plane, LIGHT, probe))[EQUAL]
+    last = plane.points[probe.neighbours[-1]]
+    np.testing.assert_allclose(
+        np.hypot(ellipse.x - probe.point[0], ellipse.y - probe.point[1]), np.linalg.norm(last - probe.point)
+    )
+    assert len(probe.neighbours) == 3
+    assert probe.row not in probe.neighbours
+
+
+def test_layers_can_be_left_out() -> None:
+    plane, probe = scene()
+    names = traces(plane_figure(plane, LIGHT, probe, ellipse=False, neighbours=False))
+    assert not {EQUAL, GLYPH, NEIGHBOURS} & set(names)
+
+
+def test_axes_have_equal_scale_and_show_every_point() -> None:
+    plane, probe = scene()
+    layout = plane_figure(plane, DARK, probe, height=321).layout
+    assert layout.yaxis.scaleanchor == "x"
+    assert layout.height == 321
+    for axis, values in ((layout.xaxis, plane.points[:, 0]), (layout.yaxis, plane.points[:, 1])):
+        assert axis.range[0] < values.min() < values.max() < axis.range[1]
+
+
+def test_regions_meet_at_zero_and_the_boundary_is_drawn_once() -> None:
+    plane, _ = scene()
+    regions = [trace for trace in plane_figure(plane, LIGHT).data if trace.type == "contour"]
+    assert [trace.meta for trace in regions] == list(SEVEN.class_names)
+    assert [trace.line.width for trace in regions] == [2, 0]
+    assert all(trace.contours.value == 0 for trace in regions)
+    np.testing.assert_allclose(regions[0].z, plane.margin[0], rtol=1e-6)
+
+
+def test_the_table_holds_what_is_drawn() -> None:
+    plane, probe = scene()
+    table = plane_table(plane, probe)
+    assert (table["kind"] == "training point").sum() == 7
+    chosen = table[table["kind"] == "chosen point"].iloc[0]
+    assert (chosen["x1"], chosen["x2"], chosen["value"]) == (*probe.point, probe.lower)
+    assert chosen["class"] == "square"
+    assert (table["kind"] == "margin").sum() == plane.margin.size
+
+
+@pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
+def test_colours_have_enough_contrast(style) -> None:
+    """WCAG AA: 4.5 for text, 3 for what must be told apart."""
+    assert contrast(style.ink, style.paper) >= 4.5
+    assert contrast(style.muted, style.paper) >= 4.5
+    assert all(contrast(colour, style.paper) >= 3 for colour in style.classes)
+    assert style_for(dark=style is DARK) is style
+
+
+def test_contrast_of_black_and_white_is_21() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+
+
+def test_the_training_curve_marks_the_epoch() -> None:
+    radius = np.linspace(0.1, 0.5, 100)
+    found = traces(training_figure(radius, LIGHT, epoch=40))
+    np.testing.assert_array_equal(found["each epoch"].y, radius)
+    assert found["now"].x[0] == 40
+    assert found["now"].y[0] == smoothed(radius)[39]
+
+
+def test_smoothing_keeps_a_constant_and_the_first_value() -> None:
+    np.testing.assert_allclose(smoothed(np.full(50, 3.0)), 3.0)
+    assert smoothed(np.array([5.0, 0.0]))[0] == pytest.approx(5.0)
