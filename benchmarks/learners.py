@@ -1,10 +1,10 @@
-"""Measure time and memory of every learner on the paper's datasets, beside the estimate made before.
+"""Measure time and memory of the learners on the paper's datasets, beside the estimate made before.
 
-    ARML_DATA=FOLDER python -m benchmarks.learners [--datasets A,B] [--learners A,B] [--cap ITERATIONS] [--append]
+    ARML_DATA=FOLDER OMP_NUM_THREADS=1 python -m benchmarks.learners [DATASET:LEARNER[:ITERATIONS] ...]
 
-Each fit runs in a process of its own. `--cap` bounds the iterations of the long ones; the estimate is then for
-that many. Run it with OMP_NUM_THREADS=1 on a busy machine: with one thread the processor's time, which is compared
-with the estimate, does not depend on who else is working. The rates of the machine are kept with each line.
+Each fit runs in a process of its own; ITERATIONS bounds the long ones, and the estimate is then for that many. With
+one thread the processor's time, which is compared with the estimate, does not depend on who else uses the machine.
+The rates of the machine are kept with each line, so that a test can hold the estimate to these measurements.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import multiprocessing
 import resource
-import subprocess
-import sys
 import time
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 
 import arml_core as arml
 from arml_core.learners.estimation import estimate, measure_rates
-from arml_core.learners.registry import LEARNERS, get_learner
+from arml_core.learners.registry import get_learner
 
 RESULTS = Path(__file__).parent / "results" / "learners.csv"
-DATASETS = "splice,pendigits,satimage,usps,mnist,fashion_mnist"
+PLAN = (
+    "splice:euclidean splice:nca splice:lfda splice:itml splice:arml splice:lmnn:200 "
+    "pendigits:arml:20 usps:arml:20 mnist:arml:10 pendigits:nca:4 usps:nca:4 pendigits:lmnn:6 usps:lmnn:6 "
+    "mnist:nca:2 mnist:lmnn:2 mnist:lfda mnist:itml:2 satimage:arml:20 satimage:nca:4 satimage:lmnn:6 "
+    "pendigits:lfda satimage:lfda usps:lfda usps:itml:5 satimage:itml pendigits:itml"
+).split()
 CAPPED = {"arml": "n_epochs", "nca": "max_iter", "lmnn": "max_iter", "itml": "max_iter"}
+BATCHED = ("mnist", "fashion_mnist")
 COLUMNS = (
     "dataset",
     "learner",
@@ -44,6 +50,7 @@ COLUMNS = (
 
 def measure(dataset: str, learner: str, parameters: dict[str, int]) -> dict[str, object]:
     """Fit once in this process."""
+    warnings.simplefilter("ignore")
     data = arml.load_dataset(dataset)
     rates = measure_rates(time.process_time)
     expected = estimate(learner, len(data.X_train), data.n_features, data.n_classes, parameters, rates)
@@ -67,44 +74,29 @@ def measure(dataset: str, learner: str, parameters: dict[str, int]) -> dict[str,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", default=DATASETS)
-    parser.add_argument("--learners", default=",".join(LEARNERS))
-    parser.add_argument("--cap", type=int, help="the most iterations")
-    parser.add_argument("--append", action="store_true", help="add to the file of results")
-    parser.add_argument("--one", nargs=3, metavar=("DATASET", "LEARNER", "JSON"), help=argparse.SUPPRESS)
+    parser.add_argument("fits", nargs="*", default=PLAN, metavar="DATASET:LEARNER[:ITERATIONS]")
     arguments = parser.parse_args()
-    if arguments.one:
-        dataset, learner, text = arguments.one
-        print(json.dumps(measure(dataset, learner, json.loads(text))))
-        return
-    with RESULTS.open("a" if arguments.append else "w", newline="") as stream:
+    # this process imports and never computes, so that its children may be forked and need not import again
+    context = multiprocessing.get_context("fork")
+    with RESULTS.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        if not arguments.append:
-            writer.writeheader()
-        for dataset in arguments.datasets.split(","):
-            for learner in arguments.learners.split(","):
-                parameters = _capped(dataset, learner, arguments.cap)
-                command = [sys.executable, "-W", "ignore", "-m", "benchmarks.learners", "--one", dataset, learner]
-                done = subprocess.run([*command, json.dumps(parameters)], capture_output=True, text=True, check=False)
-                if done.returncode:
-                    print(f"{dataset} {learner}: failed\n{done.stderr}", flush=True)
-                    continue
-                line = json.loads(done.stdout.splitlines()[-1])
-                writer.writerow(line)
-                stream.flush()
-                seconds = f"{line['processor_seconds']:>8} s (estimated {line['estimated_seconds']})"
-                print(
-                    f"{dataset:14}{learner:10} {seconds}  "
-                    f"{line['peak_mb']} MB (estimated {line['estimated_mb']})  {line['iterations']} iterations",
-                    flush=True,
-                )
+        writer.writeheader()
+        for fit in arguments.fits:
+            dataset, learner, *cap = fit.split(":")
+            with context.Pool(1) as pool:
+                line = pool.apply(measure, (dataset, learner, _capped(dataset, learner, cap)))
+            writer.writerow(line)
+            stream.flush()
+            seconds = f"{line['processor_seconds']:>8} s (estimated {line['estimated_seconds']})"
+            memory = f"{line['peak_mb']} MB (estimated {line['estimated_mb']})"
+            print(f"{dataset:14}{learner:10} {seconds}  {memory}  {line['iterations']} iterations", flush=True)
 
 
-def _capped(dataset: str, learner: str, cap: int | None) -> dict[str, int]:
-    if cap is None or learner not in CAPPED:
+def _capped(dataset: str, learner: str, cap: list[str]) -> dict[str, int]:
+    if not cap:
         return {}
-    stochastic = dataset in ("mnist", "fashion_mnist") and learner in ("nca", "lmnn")
-    return {"n_steps" if stochastic else CAPPED[learner]: cap}
+    batched = dataset in BATCHED and learner in ("nca", "lmnn")
+    return {"n_steps" if batched else CAPPED[learner]: int(cap[0])}
 
 
 if __name__ == "__main__":

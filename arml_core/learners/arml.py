@@ -124,7 +124,8 @@ class ARML(MahalanobisLearner):
         patience = check_int("patience", self.patience, 1)
         held_fraction = check_real("validation_fraction", self.validation_fraction, 0.0, 0.5)
         held = split_off(codes, held_fraction, seed) if held_fraction else np.zeros(len(codes), dtype=bool)
-        points = SortedByClass(X[~held], codes[~held], device, dtype)
+        kept = slice(None) if not held.any() else ~held  # a slice does not copy the data
+        points = SortedByClass(X[kept], codes[kept], device, dtype)
         run = _Run(
             g=torch.tensor(start, dtype=dtype, device=device, requires_grad=True),
             points=points,

@@ -30,7 +30,7 @@ class SortedByClass:
     ) -> None:
         self.order = np.argsort(codes, kind="stable")
         self.centre = X.mean(axis=0, dtype=np.float64)
-        self.x = self.place(X[self.order], device, dtype)
+        self.x = self.place(X, device, dtype)[torch.as_tensor(self.order, device=device)]
         self.codes = torch.as_tensor(codes[self.order], device=device)
         self.edges = [0, *np.cumsum(np.bincount(codes)).tolist()]
 
