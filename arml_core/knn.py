@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -22,9 +22,10 @@ from .certify import (
     search_radius,
     triplet_bound,
 )
+from .checks import check_class_sizes, check_k, checked_exclude, checked_labels
 from .device import pick_device
 from .metric import as_metric
-from .progress import Callback
+from .progress import Callback, report
 from .reference import Reference
 from .rounding import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
@@ -103,7 +104,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"all rows are class {self.classes_[0]!r}: one class; a classifier needs two")
-        _check_k(self.n_neighbors, len(x))
+        check_k(self.n_neighbors, len(x))
         if np.may_share_memory(x, np.asarray(X)):
             x = x.copy()  # what the caller does to X later must not reach a certificate
         self.metric_ = as_metric(self.metric, x.shape[1])
@@ -113,21 +114,33 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._triplets: dict[ThreatModel, Triplets] = {}
         return self
 
-    def predict(self, X: ArrayLike, exclude: ArrayLike | Sequence[ArrayLike] | None = None) -> NDArray[Any]:
-        """The label of each row; `exclude` as in :meth:`certify`."""
+    def predict(
+        self,
+        X: ArrayLike,
+        exclude: ArrayLike | Sequence[ArrayLike] | None = None,
+        callback: Callback | None = None,
+    ) -> NDArray[Any]:
+        """The label of each row; `exclude` and `callback` as in :meth:`certify`."""
         x = self._checked_points(X)
-        labels: NDArray[Any] = self.classes_[self._predict_codes(x, self._checked_exclude(exclude, len(x)))]
+        codes = self._predict_codes(
+            x, checked_exclude(exclude, len(x), len(self._reference), self.n_neighbors), callback
+        )
+        labels: NDArray[Any] = self.classes_[codes]
         return labels
 
     def kneighbors(
-        self, X: ArrayLike, n_neighbors: int | None = None, exclude: ArrayLike | Sequence[ArrayLike] | None = None
+        self,
+        X: ArrayLike,
+        n_neighbors: int | None = None,
+        exclude: ArrayLike | Sequence[ArrayLike] | None = None,
+        callback: Callback | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """Squared distances to the nearest training rows, and their indices, nearest first."""
         x = self._checked_points(X)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        left_out = self._checked_exclude(exclude, len(x))
-        _check_k(k, len(self._reference) - (0 if left_out is None else left_out.shape[1]))
-        return self._reference.nearest(x.astype(np.float64), k, left_out)
+        left_out = checked_exclude(exclude, len(x), len(self._reference), self.n_neighbors)
+        check_k(k, len(self._reference) - (0 if left_out is None else left_out.shape[1]))
+        return self._reference.nearest(x.astype(np.float64), k, left_out, callback)
 
     def certify(
         self,
@@ -163,9 +176,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_support(method, self.n_neighbors, threat)
         if not budget >= 0:
             raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
-        task = self._task(X, y, threat, exclude)
+        task = self._task(X, y, threat, exclude, callback)
         if method == "theorem1":
-            self._check_class_sizes(task.labels, task.exclude)
+            check_class_sizes(self._reference, self.classes_, task.labels, task.exclude, self.n_neighbors)
         lower, upper = np.zeros(len(task.x)), np.where(task.correct, np.inf, 0.0)
         exact, adversarial = ~task.correct, task.nothing_moved()
         if method in ("exact", "search"):
@@ -203,7 +216,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"method must be whitebox or boundary; got {method!r}")
         if steps < 1:
             raise ValueError(f"steps must be at least 1; got {steps}")
-        task = self._task(X, y, threat, exclude)
+        task = self._task(X, y, threat, exclude, callback)
         upper, adversarial = np.where(task.correct, np.inf, 0.0), task.nothing_moved()
         settings: dict[str, int | float] = {}
         if method == "boundary":
@@ -289,17 +302,28 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _task(
-        self, X: ArrayLike, y: ArrayLike | None, threat: ThreatModel, exclude: ArrayLike | Sequence[ArrayLike] | None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None,
+        threat: ThreatModel,
+        exclude: ArrayLike | Sequence[ArrayLike] | None,
+        callback: Callback | None,
     ) -> _Task:
         x = self._checked_points(X)
-        left_out = self._checked_exclude(exclude, len(x))
-        predicted = self._predict_codes(x, left_out)
-        wanted = predicted if y is None else self._checked_labels(y, len(x))
+        left_out = checked_exclude(exclude, len(x), len(self._reference), self.n_neighbors)
+
+        def still_none(done: int, total: int, info: Mapping[str, Any]) -> None:
+            report(callback, 0, total, **info)  # predicting comes first; it finishes no point, but can be stopped
+
+        predicted = self._predict_codes(x, left_out, still_none)
+        wanted = predicted if y is None else checked_labels(y, len(x), self.classes_)
         return _Task(self, x, predicted, wanted, threat, left_out)
 
-    def _predict_codes(self, x: NDArray[np.floating], exclude: IntArray | None) -> IntArray:
+    def _predict_codes(
+        self, x: NDArray[np.floating], exclude: IntArray | None, callback: Callback | None = None
+    ) -> IntArray:
         reference = self._reference
-        _, neighbours = reference.nearest(x.astype(np.float64), self.n_neighbors, exclude)
+        _, neighbours = reference.nearest(x.astype(np.float64), self.n_neighbors, exclude, callback)
         votes = np.zeros((len(x), reference.n_classes), dtype=np.intp)
         np.add.at(votes, (np.arange(len(x))[:, None], reference.label[neighbours]), 1)
         return np.asarray(votes.argmax(axis=1))  # the first maximum: the smallest label
@@ -312,79 +336,6 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)
-        _check_k(self.n_neighbors, len(self._reference))  # it may have been changed since fit
+        check_k(self.n_neighbors, len(self._reference))  # it may have been changed since fit
         x: NDArray[np.floating] = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return x
-
-    def _checked_labels(self, y: ArrayLike, n: int) -> IntArray:
-        labels = np.asarray(y)
-        if labels.shape != (n,):
-            raise ValueError(f"y must hold one label per row, {n} in all; got shape {labels.shape}")
-        known = np.isin(labels, self.classes_)
-        if not known.all():
-            unseen, count = np.unique(labels[~known], return_counts=True)
-            raise ValueError(
-                f"label {unseen[0]!r} ({count[0]} rows) was not in training; the classes are {self.classes_.tolist()}"
-            )
-        return np.searchsorted(self.classes_, labels)
-
-    def _checked_exclude(self, exclude: ArrayLike | Sequence[ArrayLike] | None, n: int) -> IntArray | None:
-        """Training indices per row as an (n, e) array padded with -1."""
-        if exclude is None:
-            return None
-        given = (
-            len(exclude)
-            if isinstance(exclude, (Sequence, np.ndarray)) and getattr(exclude, "shape", None) != ()
-            else exclude
-        )
-        if given != n:
-            raise ValueError(f"exclude must have one entry per row, {n} in all; got {given!r}")
-        rows = [_indices(row) for row in exclude]  # type: ignore[union-attr]
-        rows = [row[row != -1] for row in rows]
-        for row in rows:
-            if len(row) and (row[0] < 0 or row[-1] >= len(self._reference)):
-                bad = row[0] if row[0] < 0 else row[-1]
-                raise ValueError(f"exclude names training row {bad}; there are {len(self._reference)}, counted from 0")
-        width = max((len(row) for row in rows), default=0)
-        if width + self.n_neighbors > len(self._reference):
-            raise ValueError(
-                f"leaving out {width} of {len(self._reference)} training rows leaves too few for K = {self.n_neighbors}"
-            )
-        padded = np.full((n, width), -1, dtype=np.intp)
-        for b, row in enumerate(rows):
-            padded[b, : len(row)] = row
-        return padded if width else None
-
-    def _check_class_sizes(self, labels: IntArray, exclude: IntArray | None) -> None:
-        """Theorem 1 takes the k-th of the positives and of the negatives: both must have k."""
-        k = (self.n_neighbors + 1) // 2
-        reference = self._reference
-        own = reference.counts[labels].copy()
-        total = np.full(len(labels), len(reference))
-        if exclude is not None:
-            gone = exclude >= 0
-            own -= (gone & (reference.label[exclude] == labels[:, None])).sum(axis=1)
-            total -= gone.sum(axis=1)
-        for b in np.flatnonzero((own < k) | (total - own < k))[:1]:
-            name, rows = self.classes_[labels[b]], int(own[b])
-            who = (
-                f"Class {name} has {rows} rows" if rows < k else f"All but {int(total[b]) - rows} rows are class {name}"
-            )
-            raise ValueError(f"{who}; this certificate needs {k} for K = {self.n_neighbors}. Use 'votes'.")
-
-
-def _check_k(k: Any, n_rows: int) -> None:
-    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
-        raise ValueError(f"n_neighbors must be an integer; got {k!r}")
-    if not 1 <= k <= n_rows:
-        raise ValueError(f"n_neighbors must be between 1 and the {n_rows} training rows; got {k}")
-
-
-def _indices(row: Any) -> IntArray:
-    """One entry of `exclude`, as sorted training indices."""
-    values = np.atleast_1d(np.asarray(row))
-    if values.ndim != 1 or (values.size and not np.issubdtype(values.dtype, np.integer)):
-        raise ValueError(
-            f"exclude must hold indices of training rows (-1 for none), not a mask or fractions; got {row!r}"
-        )
-    return np.unique(values).astype(np.intp)

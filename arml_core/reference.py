@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from .metric import SMALL_PRODUCT, Metric
+from .progress import Callback, report
 from .rounding import LARGEST, FloatArray, IntArray, gamma
 from .screen import Screen
 from .threat import ResolvedThreat
@@ -93,7 +94,9 @@ class Reference:
         np.put_along_axis(d, by_twin, sorted_d, axis=1)
         return d
 
-    def nearest(self, x: FloatArray, k: int, exclude: IntArray | None = None) -> tuple[FloatArray, IntArray]:
+    def nearest(
+        self, x: FloatArray, k: int, exclude: IntArray | None = None, callback: Callback | None = None
+    ) -> tuple[FloatArray, IntArray]:
         """The k nearest training points of each row: squared distances and indices, ties by training order.
 
         `exclude` is an (n, e) array of training indices to leave out per row, padded with -1.
@@ -107,6 +110,7 @@ class Reference:
             part = slice(start, start + step)
             left_out = None if exclude is None else exclude[part]
             distances[part], neighbours[part] = self._nearest_chunk(x[part], k, n_candidates, left_out)
+            report(callback, min(start + step, len(x)), len(x))
         return distances, neighbours
 
     def _nearest_chunk(

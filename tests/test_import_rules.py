@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"rounding", "errors", "progress", "device", "home"},
     {"metric", "threat", "datasets"},
-    {"screen", "reference"},
+    {"screen", "reference", "checks"},
     {"certify", "attack"},
     {"curves", "knn", "learners", "neural"},
     {"figures", "jobs"},

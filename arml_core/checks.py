@@ -1,0 +1,85 @@
+"""What callers hand to the classifier, checked: each refusal names the value and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .reference import Reference
+from .rounding import IntArray
+
+
+def check_k(k: Any, n_rows: int) -> None:
+    """K must be an integer between 1 and the number of training rows."""
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
+        raise ValueError(f"n_neighbors must be an integer; got {k!r}")
+    if not 1 <= k <= n_rows:
+        raise ValueError(f"n_neighbors must be between 1 and the {n_rows} training rows; got {k}")
+
+
+def checked_labels(y: ArrayLike, n: int, classes: NDArray[Any]) -> IntArray:
+    """Labels as class codes; one that was not seen in training is refused."""
+    labels = np.asarray(y)
+    if labels.shape != (n,):
+        raise ValueError(f"y must hold one label per row, {n} in all; got shape {labels.shape}")
+    known = np.isin(labels, classes)
+    if not known.all():
+        unseen, count = np.unique(labels[~known], return_counts=True)
+        raise ValueError(
+            f"label {unseen[0]!r} ({count[0]} rows) was not in training; the classes are {classes.tolist()}"
+        )
+    return np.searchsorted(classes, labels)
+
+
+def checked_exclude(exclude: ArrayLike | Sequence[ArrayLike] | None, n: int, n_train: int, k: int) -> IntArray | None:
+    """Training indices to leave out per row, as an (n, e) array padded with -1; None where there are none."""
+    if exclude is None:
+        return None
+    given = (
+        len(exclude) if isinstance(exclude, (Sequence, np.ndarray)) and getattr(exclude, "shape", 1) != () else exclude
+    )
+    if given != n:
+        raise ValueError(f"exclude must have one entry per row, {n} in all; got {given!r}")
+    rows = [_indices(row) for row in exclude]  # type: ignore[union-attr]
+    rows = [row[row != -1] for row in rows]
+    for row in rows:
+        if len(row) and (row[0] < 0 or row[-1] >= n_train):
+            bad = row[0] if row[0] < 0 else row[-1]
+            raise ValueError(f"exclude names training row {bad}; there are {n_train}, counted from 0")
+    width = max((len(row) for row in rows), default=0)
+    if width + k > n_train:
+        raise ValueError(f"leaving out {width} of {n_train} training rows leaves too few for K = {k}")
+    padded = np.full((n, width), -1, dtype=np.intp)
+    for b, row in enumerate(rows):
+        padded[b, : len(row)] = row
+    return padded if width else None
+
+
+def check_class_sizes(
+    reference: Reference, classes: NDArray[Any], labels: IntArray, exclude: IntArray | None, n_neighbors: int
+) -> None:
+    """Theorem 1 takes the k-th of the positives and of the negatives: both must have k."""
+    k = (n_neighbors + 1) // 2
+    own = reference.counts[labels].copy()
+    total = np.full(len(labels), len(reference))
+    if exclude is not None:
+        gone = exclude >= 0
+        own -= (gone & (reference.label[exclude] == labels[:, None])).sum(axis=1)
+        total -= gone.sum(axis=1)
+    for b in np.flatnonzero((own < k) | (total - own < k))[:1]:
+        name, rows = classes[labels[b]], int(own[b])
+        who = f"Class {name} has {rows} rows" if rows < k else f"All but {int(total[b]) - rows} rows are class {name}"
+        raise ValueError(f"{who}; this certificate needs {k} for K = {n_neighbors}. Use 'votes'.")
+
+
+def _indices(row: Any) -> IntArray:
+    """One entry of `exclude`, as sorted training indices."""
+    values = np.atleast_1d(np.asarray(row))
+    if values.ndim != 1 or (values.size and not np.issubdtype(values.dtype, np.integer)):
+        raise ValueError(
+            f"exclude must hold indices of training rows (-1 for none), not a mask or fractions; got {row!r}"
+        )
+    return np.unique(values).astype(np.intp)
