@@ -1,5 +1,7 @@
 """Certificates stay true in floating point: float32, tiny and huge scales, outliers, far points, bad conditioning."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -164,6 +166,55 @@ def test_ill_conditioned_metrics_are_never_over_certified(spread):
             certificates = knn.certify(points, method=method)
             assert_holds(knn, points, certificates.lower, certificates.predicted, rng)
             assert np.all(certificates.lower <= certificates.upper)
+
+
+def rational_radius_squared(weights, X, y, x, label, norm) -> Fraction:
+    """The 1-NN triplet bound of a diagonal M without a single rounding: min over j of max over i, squared."""
+
+    def squared(i, j):
+        a, b = X[i], X[j]
+        gap = sum(w * ((c - q) ** 2 - (c - p) ** 2) for w, p, q, c in zip(weights, a, b, x, strict=True))
+        pull = [abs(w * (p - q)) for w, p, q in zip(weights, a, b, strict=True)]
+        below = {1.0: max(pull) ** 2, 2.0: sum(v * v for v in pull), np.inf: sum(pull) ** 2}[norm]
+        return gap * gap / (4 * below) if gap > 0 else Fraction(0)
+
+    rows = range(len(X))
+    return min(max(squared(i, j) for i in rows if y[i] == label) for j in rows if y[j] != label)
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize(
+    "layout", ["plain", "clusters_far_apart", "far_negatives", "on_a_positive", "offset", "float32"]
+)
+def test_lower_is_at_most_the_radius_in_exact_arithmetic(layout, norm):
+    """Rounded down means down: not one unit in the last place above, whatever cancels on the way."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n_features = int(rng.integers(1, 7))
+        X, y, points = rng.normal(size=(14, n_features)), np.arange(14) % 2, rng.normal(size=(3, n_features))
+        if layout == "far_clusters":
+            X[:7] += 1000.0
+            points += np.array([[1000.0], [0.0], [500.0]])
+        elif layout == "far_negatives":  # nearly all rows sit around x, the few of the other class are far away
+            y = (np.arange(14) < 2).astype(int)
+            X[:2] += 100.0
+        elif layout == "on_a_positive":
+            points = X[:3].copy()
+        elif layout == "offset":
+            X, points = X + 12345.678, points + 12345.678
+        elif layout == "float32":
+            X, points = X.astype(np.float32), points.astype(np.float32)
+        weights = 4.0 ** rng.integers(-3, 4, n_features) if seed % 2 else np.ones(n_features)
+        knn = MahalanobisKNN(metric=np.diag(weights)).fit(X, y)
+        rational = [[Fraction(float(v)) for v in row] for row in X]
+        for method in ("theorem1", "votes"):
+            certificates = knn.certify(points, method=method, threat=ThreatModel(norm=norm))
+            for b, x in enumerate(points):
+                exact = [Fraction(float(v)) for v in x]
+                ours = [Fraction(float(w)) for w in weights]
+                truth = rational_radius_squared(ours, rational, y, exact, certificates.predicted[b], norm)
+                assert Fraction(float(certificates.lower[b])) ** 2 <= truth
+                assert certificates.lower[b] >= np.sqrt(float(truth)) * (1 - 1e-6) - 1e-9
 
 
 @pytest.mark.parametrize("factor", [1e-150, 1e-158, 1e-161, 1e-163, 1e-170, 1e-200])
