@@ -25,11 +25,33 @@ from arml_core.learners.registry import get_learner
 
 RESULTS = Path(__file__).parent / "results" / "learners.csv"
 PLAN = (
-    "splice:euclidean splice:nca splice:lfda splice:itml splice:arml splice:lmnn:200 "
-    "pendigits:arml:20 usps:arml:20 mnist:arml:10 pendigits:nca:4 usps:nca:4 pendigits:lmnn:6 usps:lmnn:6 "
-    "mnist:nca:2 mnist:lmnn:2 mnist:lfda mnist:itml:2 satimage:arml:20 satimage:nca:4 satimage:lmnn:6 "
-    "pendigits:lfda satimage:lfda usps:lfda usps:itml:5 satimage:itml pendigits:itml"
-).split()
+    "splice:euclidean",
+    "splice:nca",
+    "splice:lfda",
+    "splice:itml",
+    "splice:arml",
+    "splice:lmnn:200",
+    "pendigits:arml:20",
+    "usps:arml:20",
+    "mnist:arml:10",
+    "pendigits:nca:4",
+    "usps:nca:4",
+    "pendigits:lmnn:6",
+    "usps:lmnn:6",
+    "mnist:nca:2",
+    "mnist:lmnn:2",
+    "mnist:lfda",
+    "mnist:itml:2",
+    "satimage:arml:20",
+    "satimage:nca:4",
+    "satimage:lmnn:6",
+    "pendigits:lfda",
+    "satimage:lfda",
+    "usps:lfda",
+    "usps:itml:5",
+    "satimage:itml",
+    "pendigits:itml",
+)
 CAPPED = {"arml": "n_epochs", "nca": "max_iter", "lmnn": "max_iter", "itml": "max_iter"}
 BATCHED = ("mnist", "fashion_mnist")
 COLUMNS = (
@@ -75,12 +97,14 @@ def measure(dataset: str, learner: str, parameters: dict[str, int]) -> dict[str,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fits", nargs="*", default=PLAN, metavar="DATASET:LEARNER[:ITERATIONS]")
+    parser.add_argument("--append", action="store_true", help="add to the file of results")
     arguments = parser.parse_args()
     # this process imports and never computes, so that its children may be forked and need not import again
     context = multiprocessing.get_context("fork")
-    with RESULTS.open("w", newline="") as stream:
+    with RESULTS.open("a" if arguments.append else "w", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
+        if not arguments.append:
+            writer.writeheader()
         for fit in arguments.fits:
             dataset, learner, *cap = fit.split(":")
             with context.Pool(1) as pool:

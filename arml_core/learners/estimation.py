@@ -21,9 +21,11 @@ from .neighbours import BLOCK_BYTES
 from .registry import get_learner
 from .solvers import FULL_SOLVER_LIMIT
 
-BASE_BYTES = 500 * 2**20
+BASE_BYTES = 400 * 2**20
 """Python, torch and scikit-learn themselves."""
-TYPICAL_ITERATIONS = {"nca": 60, "lmnn": 1000, "itml": 600}
+FIRST_STEP = 1.3
+"""Seconds torch takes to get its optimiser ready, once in a process."""
+TYPICAL_ITERATIONS = {"nca": 40, "lmnn": 1000, "itml": 600}
 """Evaluations of the objective (NCA, LMNN) or passes over the pairs (ITML), at most the learner's `max_iter`."""
 
 
@@ -33,7 +35,7 @@ class Rates:
 
     float32: float  # multiply-adds in matrix products
     float64: float
-    values: float  # values read, changed and written
+    values: float  # float32 values scaled in place
 
 
 @dataclass(frozen=True)
@@ -114,36 +116,42 @@ def _arml(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     update = 2 * batch * d * min(d, 2 * rank) + 4 * d * d * rank
     return _Work(
         products=rankings * ranking + epochs * update,
-        values=rankings * batch * n * (2.5 + 6.0 / c) + 30.0 * epochs * batch * d,
-        seconds=1.5e-3 * epochs,
-        memory=BLOCK_BYTES + 64.0 * batch * d + 100.0 * d * d,
+        values=20.0 * rankings * batch * n + 100.0 * epochs * batch * d,
+        seconds=FIRST_STEP + 2e-3 * epochs,
+        memory=_block(batch, n) + 48.0 * batch * d + 64.0 * d * d,
     )
 
 
-def _pairwise(n: int, d: int, p: Mapping[str, Any], evaluations: float, passes: float) -> _Work:
+def _block(rows: int, n: int) -> float:
+    """Bytes of a block of distances."""
+    return float(min(BLOCK_BYTES, 8 * rows * n))
+
+
+def _pairwise(n: int, d: int, p: Mapping[str, Any], evaluations: float) -> _Work:
     """A solver over a pair objective: on all points, or on batches of anchors."""
     rank = p["n_components"] or d
     full = p["solver"] != "stochastic" and (p["solver"] != "auto" or n <= FULL_SOLVER_LIMIT)
     anchors, steps = (n, evaluations) if full else (min(n, p["batch_size"]), p["n_steps"])
     products = anchors * n * (d + rank) + 2 * n * d * rank + 2 * anchors * d * rank
+    touches = 65.0 if n * d <= SMALL_DATA else 33.0  # float64 or float32
     return _Work(
         products=steps * products,
-        values=steps * (passes * anchors * n + 4.0 * n * d),
-        seconds=5e-3 * steps,
-        memory=4.0 * BLOCK_BYTES + 32.0 * n * d + 300.0 * d * d,
+        values=steps * (touches * anchors * n + 4.0 * n * d),
+        seconds=5e-4 * steps if full else FIRST_STEP + 5e-3 * steps,
+        memory=3.0 * _block(anchors, n) + 16.0 * n * d + 200.0 * d * d,
     )
 
 
 def _nca(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     if p["backend"] == "metric-learn":
         return _Work(products=3.0 * TYPICAL_ITERATIONS["nca"] * n * n * d, memory=8.0 * 6 * n * n)
-    return _pairwise(n, d, p, min(TYPICAL_ITERATIONS["nca"], 1.1 * p["max_iter"]), passes=12.0)
+    return _pairwise(n, d, p, min(TYPICAL_ITERATIONS["nca"], p["max_iter"] + 2))
 
 
 def _lmnn(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     evaluations = min(TYPICAL_ITERATIONS["lmnn"], p["max_iter"])
     memory = 8.0 * n * n * 4 if p["backend"] == "metric-learn" else 0.0
-    work = _pairwise(n, d, p, evaluations, passes=12.0)
+    work = _pairwise(n, d, p, evaluations)
     return _Work(work.products, work.values, work.seconds, work.memory + memory)
 
 
@@ -152,8 +160,8 @@ def _itml(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     projections = pairs * min(TYPICAL_ITERATIONS["itml"], p["max_iter"])
     points = min(n, 2 * pairs)
     return _Work(
-        values=1.0 * projections * d * d,
-        seconds=6e-6 * projections,
+        values=1.5 * projections * d * d,
+        seconds=4e-6 * projections,
         memory=8.0 * (3 * points * points + 4 * pairs * d + 4 * d * d),
     )
 

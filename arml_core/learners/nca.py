@@ -95,6 +95,8 @@ class NCATerm:
     def weigh(self, distances: Tensor, anchors: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:
         distances.scatter_(1, anchors[:, None], torch.inf)
         p = torch.softmax(distances.neg_(), dim=1)  # p_ij, (height, N)
+        # numbers too small for the normal format would make the products below six times slower
+        torch.nn.functional.threshold(p, torch.finfo(p.dtype).tiny * 2.0**30, 0.0, inplace=True)
         p_i = p[:, first:last].sum(dim=1, keepdim=True)
         # ∂(-p_i)/∂d_ij = p_ij ([j is of i's class] - p_i)
         own = p[:, first:last].clone()
