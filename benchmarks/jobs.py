@@ -196,18 +196,8 @@ def _cluster() -> Iterator[str]:
 
         def start(*arguments: str) -> subprocess.Popen[bytes]:
             # the same low priority as the worker's children: other work on the machine slows both alike
-            command = [
-                "nice",
-                "-n",
-                "10",
-                sys.executable,
-                "-m",
-                "dask",
-                *arguments,
-                "--host",
-                "127.0.0.1",
-                "--no-dashboard",
-            ]
+            command = ["nice", "-n", "10", sys.executable, "-m", "dask", *arguments]
+            command += ["--host", "127.0.0.1", "--no-dashboard"]
             return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
 
         processes = [start("scheduler", "--port", str(port))]

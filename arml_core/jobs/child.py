@@ -48,7 +48,8 @@ class Child:
         self._orders, self._answers = orders, answers
         self._inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._reporter: Reporter | None = None
-        self._current = ""
+        self._told: dict[str, str] = {}  # orders to stop, by lease: one may come before its job has begun
+        self._guard = threading.Lock()
         self._paths = Paths.default()
         self._database = Database(self._paths.database)
         self._queue = Queue(self._database)
@@ -68,24 +69,40 @@ class Child:
             order = json.loads(line)
             if order["order"] == "run":
                 self._inbox.put(order)
-            elif self._reporter is not None and order["job"] == self._current:
-                (self._reporter.stop_now if order["order"] == "cancel" else self._reporter.pause_now).set()
+            else:
+                with self._guard:
+                    self._told[order["lease"]] = order["order"]
+                    self._obey()
         os._exit(1)  # the worker is gone; nobody would take an answer
+
+    def _obey(self) -> None:
+        """Pass an order to stop on to the job it is for, if that runs."""
+        order = None if self._reporter is None else self._told.get(self._reporter.lease)
+        if self._reporter is not None and order is not None:
+            (self._reporter.stop_now if order == "cancel" else self._reporter.pause_now).set()
+
+    def _begin(self, reporter: Reporter | None) -> None:
+        with self._guard:
+            if reporter is None:
+                self._told.clear()
+            self._reporter = reporter
+            self._obey()
 
     def _run(self, job: str, lease: str, device: str) -> None:
         row = self._queue.job(job, lease)
         if row is None:
             return
-        self._reporter, self._current = Reporter(self._queue, job, lease), job
+        reporter = Reporter(self._queue, job, lease)
+        self._begin(reporter)
         state, reason = "", ""
         with _log(self._paths, job):
             say(f"{row['kind']} {row['title']}, attempt {row['attempt']}, process {os.getpid()}")
             try:
-                with self._reporter:
-                    arrays = run_job(self._bench, row, lease, device, self._reporter)
-                    self._reporter.phase("saving")
+                with reporter:
+                    arrays = run_job(self._bench, row, lease, device, reporter)
+                    reporter.phase("saving")
                     sha256 = write_arrays(self._paths.result(job), arrays)
-                    self._reporter.check()
+                    reporter.check()
                 if not self._queue.finish(job, lease, sha256):
                     raise Cancelled
                 Workspace(self._paths.work_of(job)).remove()
@@ -103,7 +120,7 @@ class Child:
                 say(traceback.format_exc())
                 state, reason = FAILED, explain(error)
             finally:
-                self._reporter, self._current = None, ""
+                self._begin(None)
         if state:
             self._end(job, lease, state, reason)
 
@@ -169,6 +186,12 @@ def _limit_log(handle: int, ended: threading.Event) -> None:
     os.close(handle)
 
 
+def niceness() -> int:
+    """``ARML_NICE``, 10 by default: the pages go first. A machine that only computes may set 0."""
+    text = os.environ.get("ARML_NICE", "").strip()
+    return int(text) if text.isdigit() else NICENESS
+
+
 def warm_up() -> None:
     """Train a little: parts of torch are imported and set up at their first use, which takes seconds."""
     x = np.random.default_rng(0).random((32, 4))
@@ -191,7 +214,7 @@ def main() -> None:
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
-    os.nice(NICENESS)
+    os.nice(niceness())
     faulthandler.enable()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     orders = os.fdopen(os.dup(0), "rb")

@@ -168,7 +168,7 @@ class Client:
         alive = worker_pid(self.store.paths) is not None
         if not alive and any(row["state"] in ("queued", "running", "cancelling") for row in rows):
             self._wake()
-        places = {row["id"]: self.store.requests.position(row) for row in rows if row["state"] == QUEUED}
+        places = self.store.requests.positions()
         return [
             status_from(row, places.get(row["id"]), bool(row["asked"]) or not self.visitor.shared, alive)
             for row in rows

@@ -19,6 +19,8 @@ from .pool import import_path
 LOG_LIMIT = 2**20
 STOP_SECONDS = 8.0
 START_SECONDS = 60.0
+PAUSE_SECONDS = 2.0
+"""A worker that ended at once is not started again and again without a pause."""
 _started: dict[Path, tuple[subprocess.Popen[bytes], float]] = {}
 """The last worker this process started for each folder, and when."""
 
@@ -76,9 +78,10 @@ def start_worker(paths: Paths) -> None:
 def _is_starting(paths: Paths) -> bool:
     """Whether this process started a worker a moment ago that does not hold the lock yet."""
     process, began = _started.get(paths.root, (None, 0.0))
-    if process is None or process.poll() is not None:
+    if process is None:
         return False
-    return time.monotonic() - began < START_SECONDS
+    patience = START_SECONDS if process.poll() is None else PAUSE_SECONDS
+    return time.monotonic() - began < patience
 
 
 def release_worker(database: Database) -> None:

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ class Lock:
         if not _try_for_a_moment(handle):
             os.close(handle)
             return False
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps({"pid": os.getpid()}).encode(), 0)
+        with suppress(OSError):  # on a full disk the lock holds all the same, only its holder has no name
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, json.dumps({"pid": os.getpid()}).encode(), 0)
         self._handle = handle
         return True
 

@@ -47,7 +47,7 @@ class Process:
         """Ask for a cancel or a pause, once; after the grace time :meth:`overdue` is true."""
         if self.claim is not None and self.told is None:
             self.told = time.monotonic()
-            self._order(order=order, job=self.claim.job)
+            self._order(order=order, lease=self.claim.lease)
 
     def overdue(self) -> bool:
         return self.told is not None and time.monotonic() - self.told > GRACE_SECONDS

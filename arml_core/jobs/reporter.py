@@ -47,7 +47,7 @@ class Reporter:
     """
 
     def __init__(self, queue: Queue, job: str, lease: str) -> None:
-        self._queue, self._job, self._lease = queue, job, lease
+        self._queue, self._job, self.lease = queue, job, lease
         self.stop_now, self.pause_now = threading.Event(), threading.Event()
         self._wake, self._ended = threading.Event(), threading.Event()
         self._guard, self._writing = threading.Lock(), threading.Lock()
@@ -131,7 +131,7 @@ class Reporter:
                 "seconds_left": self._left.left(self._total) if self._reported else None,
             }
         try:
-            if not self._queue.progress(self._job, self._lease, values, fresh):
+            if not self._queue.progress(self._job, self.lease, values, fresh):
                 self.stop_now.set()  # the job is somebody else's now
         except StoreError:  # a full disk: the computation goes on, and its end will say so
             with self._guard:

@@ -131,6 +131,11 @@ class Requests:
         )
         return 1 + (int(ahead[0]) if ahead else 0)
 
+    def positions(self) -> dict[str, int]:
+        """The place of every queued job, from 1."""
+        rows = self._database.rows("SELECT id FROM jobs WHERE state = 'queued' ORDER BY priority DESC, turn")
+        return {row["id"]: place for place, row in enumerate(rows, start=1)}
+
     def listed(self, visitor: Visitor, states: tuple[str, ...], limit: int) -> list[Row]:
         """Jobs this visitor may see: the queue in its order, then the rest, newest first."""
         where, values = visitor.visible()

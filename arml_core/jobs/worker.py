@@ -52,8 +52,8 @@ class Worker:
             signal.signal(signal.SIGINT, self._on_signal)
             self._database = Database(self._paths.database)
             self._queue = Queue(self._database)
-            self._announce()
-            again = self._queue.recover()
+            with_room(self._paths.reserve, self._announce)
+            again = with_room(self._paths.reserve, self._queue.recover)
             say(f"worker {os.getpid()} serves {self._paths.root}; {again} interrupted jobs taken up again")
             self._serve()
         finally:

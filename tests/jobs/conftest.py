@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 90.0
 """Seconds until a test gives up; the machine may be busy."""
 
-SETTINGS = {"ARML_LEARNERS": EVERY, "ARML_CHECKPOINT_SECONDS": "0.2", "OMP_NUM_THREADS": "1"}
+SETTINGS = {"ARML_LEARNERS": EVERY, "ARML_CHECKPOINT_SECONDS": "0.2", "OMP_NUM_THREADS": "1", "ARML_NICE": "0"}
 UNSET = ("ARML_DASK", "ARML_SHARED", "ARML_JOBS", "ARML_UPLOAD_DAYS")
 
 
@@ -73,10 +73,15 @@ def end_worker(paths):
         eventually(lambda: not any(alive(child) for child in family))
 
 
+_started = []
+
+
 def run_python(code, **settings):
     """A Python process with the store of this test, not waited for."""
     environment = {**os.environ, **settings, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+    _started.append(process)
+    return process
 
 
 def _enter(patch, folder):
@@ -92,6 +97,10 @@ def home(tmp_path, monkeypatch):
     """An ``ARML_HOME`` for one test, with no worker yet."""
     _enter(monkeypatch, tmp_path / "home")
     yield tmp_path / "home"
+    while _started:
+        process = _started.pop()
+        process.kill()
+        process.wait()
     end_worker(Paths.default())
 
 

@@ -1,13 +1,14 @@
 """``jobs`` and ``worker`` on the command line."""
 
 import argparse
+import os
 
 import pytest
 
 from arml_core.cli import jobs, worker
 from arml_core.jobs import Client
 
-from .conftest import PATIENCE, eventually
+from .conftest import PATIENCE, children_of, eventually
 
 
 def command(*words):
@@ -20,12 +21,16 @@ def command(*words):
     arguments.run(arguments)
 
 
-def test_worker_is_started_looked_at_and_stopped(home, capsys):
+def test_worker_is_started_looked_at_and_stopped(home, capsys, monkeypatch):
+    monkeypatch.delenv("ARML_NICE")
     command("worker", "status")
     assert "no worker serves" in capsys.readouterr().out
     command("worker", "start")
     assert "0 running, 0 queued" in capsys.readouterr().out
     pid = Client(start=False).worker().pid
+    child = eventually(lambda: children_of(pid))[0]
+    assert os.getpgid(child) != os.getpgid(pid)
+    eventually(lambda: os.getpriority(os.PRIO_PROCESS, child) == 10)  # the pages go first
     command("worker", "start")
     assert f"worker {pid} serves" in capsys.readouterr().out
     with pytest.raises(ValueError, match=f"process {pid}\\) already serves"):

@@ -16,7 +16,7 @@ from .conftest import PATIENCE, ROOT, SETTINGS, eventually, kill
 from .learners import Steady
 
 pytest.importorskip("distributed")
-N_POINTS = 3000
+N_POINTS = 2000
 
 
 class Cluster:

@@ -108,12 +108,12 @@ def test_progress_history_and_time_left_while_it_runs(warm):
 
 
 def test_partial_radii_appear_while_it_runs_and_are_final(warm):
-    job = slow_certification(warm, 4000).id
-    some = eventually(lambda: (r := warm.radii(job)) is not None and 0 < len(r) < 4000 and r)
+    job = slow_certification(warm, 3000).id
+    some = eventually(lambda: (r := warm.radii(job)) is not None and 0 < len(r) < 3000 and r)
     assert warm.wait(job, PATIENCE).state == "done"
     whole = warm.radii(job)
     assert np.array_equal(whole.lower[some.index], some.lower)
-    assert not warm.store.paths.work_of(job).exists()
+    eventually(lambda: not warm.store.paths.work_of(job).exists())
 
 
 def test_failure_has_a_reason_and_a_log(warm):

@@ -8,30 +8,21 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, load_dataset
-from arml_core.jobs import Client, PointsSpec
+from arml_core.jobs import Client
 from arml_core.jobs.launch import start_worker, worker_pid
 from arml_core.jobs.paths import Paths
 from arml_core.learners.arml import ARML
 
+from .busy import N_POINTS, SEED, TRAINING, in_the_middle
 from .conftest import PATIENCE, alive, child_of_job, children_of, eventually, kill, run_python
 from .learners import Steady
-
-TRAINING = {"n_steps": 400, "pause": 0.01}
-N_POINTS = 4000
 
 
 @pytest.fixture
 def busy(home):
-    """A client, a training that has been checkpointed and a certification that has kept some rows."""
+    """A client whose worker is in the middle of a training and a certification."""
     client = Client()
-    data = load_dataset("moons", n=N_POINTS)
-    run = client.train(data, "euclidean", priority=1)
-    certification = client.certify(run.id, 11, points=PointsSpec("test"), priority=1)
-    training = client.train("moons", "steady", TRAINING, seed=3)
-    eventually(lambda: "checkpoint" in client.log(training.id))
-    eventually(lambda: client.radii(certification.id) is not None)
-    assert {client.status(training.id).state, client.status(certification.id).state} == {"running"}
-    return client, training.id, certification.id
+    return client, *in_the_middle(client)
 
 
 def assert_undisturbed(client, training, certification):
@@ -40,7 +31,7 @@ def assert_undisturbed(client, training, certification):
     assert client.wait(certification, PATIENCE).state == "done"
     assert not client.list(("running", "cancelling", "queued"))
     data = load_dataset("moons")
-    learner = Steady(TRAINING["n_steps"], 0.0, random_state=3).fit(data.X_train, data.y_train)
+    learner = Steady(TRAINING["n_steps"], 0.0, random_state=SEED).fit(data.X_train, data.y_train)
     found = client.run(training)
     assert np.allclose(found.components_, learner.components_, rtol=0, atol=1e-6)
     assert np.allclose(found.history_["loss"], learner.history_["loss"], rtol=0, atol=1e-6)
@@ -94,17 +85,11 @@ def test_arml_learns_the_same_metric_when_its_process_is_killed(home):
 
 
 def test_everything_killed_at_once(home):
-    code = f"""
+    code = """
 import time
-from arml_core import load_dataset
-from arml_core.jobs import Client, PointsSpec
-client = Client()
-run = client.train(load_dataset("moons", n={N_POINTS}), "euclidean", priority=1)
-certification = client.certify(run.id, 11, points=PointsSpec("test"), priority=1).id
-training = client.train("moons", "steady", {TRAINING}, seed=3).id
-while "checkpoint" not in client.log(training) or client.radii(certification) is None:
-    time.sleep(0.02)
-print(training, certification, flush=True)
+from arml_core.jobs import Client
+from tests.jobs.busy import in_the_middle
+print(*in_the_middle(Client()), flush=True)
 time.sleep(600)
 """
     server = run_python(code)
