@@ -158,10 +158,32 @@ def test_progress_rises_to_the_total(method, k, monkeypatch):
     calls = []
     MahalanobisKNN(k, M).fit(X, y).certify(points, method=method, callback=lambda *call: calls.append(call))
     done, totals = [call[0] for call in calls], {call[1] for call in calls}
-    assert len(calls) >= 8
-    assert done == sorted(set(done))
-    assert done[0] > 0
+    certified = [d for d in done if d > 0]  # before that the points are predicted: 0 done, but it can be stopped
+    assert done == sorted(done)
+    assert len(certified) >= 8
+    assert certified == sorted(set(certified))
     assert totals == {done[-1]} == {len(points)}
+
+
+@pytest.mark.parametrize(("method", "k"), METHODS)
+def test_every_step_can_be_the_last(method, k, monkeypatch):
+    """Cancelled at its first call, somewhere in the middle, or at its last: it stops there."""
+    monkeypatch.setattr(screen_module, "CHUNK_BYTES", 4 * 130 * 5)
+    X, y, points, M = problem(seed=8)
+    knn = MahalanobisKNN(k, M).fit(X, y)
+    steps = []
+    knn.certify(points, method=method, callback=lambda *call: steps.append(call))
+    for last in (1, len(steps) // 2, len(steps)):
+        calls = []
+
+        def stop(*call, calls=calls, last=last):
+            calls.append(call)
+            if len(calls) == last:
+                raise Cancelled
+
+        with pytest.raises(Cancelled):
+            knn.certify(points, method=method, callback=stop)
+        assert calls == steps[:last]
 
 
 @pytest.mark.parametrize(("method", "k"), METHODS)
