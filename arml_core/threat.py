@@ -145,6 +145,19 @@ class ResolvedThreat:
             moved = np.where(np.any(delta[..., frozen] != 0.0, axis=-1), np.inf, moved)
         return np.asarray(moved)
 
+    def keep_within(self, points: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
+        """`points` in their own dtype, with frozen features as in `x` and the others inside the box (widened to x)."""
+        result = np.array(np.broadcast_to(x, points.shape)).astype(points.dtype)
+        moved = points[..., self.movable]
+        if self.box is not None:
+            at = x[..., self.movable]
+            low, high = np.minimum(self.box[0], at), np.maximum(self.box[1], at)
+            moved = np.clip(moved, low, high).astype(points.dtype)
+            moved = np.where(moved > high, np.nextafter(moved, -np.inf, dtype=moved.dtype), moved)  # float32 rounding
+            moved = np.where(moved < low, np.nextafter(moved, np.inf, dtype=moved.dtype), moved)
+        result[..., self.movable] = moved
+        return result
+
     def room(self, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """How far each scaled movable feature of the rows `x` may fall and rise (both ≥ 0); None without a box."""
         if self.box is None:

@@ -111,7 +111,7 @@ def _misclassified_noise(
             points = np.stack([generators[b].uniform(low, high) for b in rows])
         else:
             points = fallback[rows].astype(np.float64)
-        points = _within(points, source[rows], threat).astype(dtype)
+        points = threat.keep_within(points.astype(dtype), source[rows])
         works = predict(points, rows) != labels[rows]
         targets[rows[works]] = points[works]
     return targets
@@ -133,23 +133,11 @@ def _least_blend(
             break
         share = step / BLEND_STEPS
         points = ((1 - share) * source[waiting] + share * targets[waiting]).astype(dtype)
-        points = _within(points.astype(np.float64), source[waiting], threat).astype(dtype)
+        points = threat.keep_within(points, source[waiting])
         flipped = predict(points, waiting) != labels[waiting]
         best[waiting[flipped]] = points[flipped]
         waiting = waiting[~flipped]
     return best
-
-
-def _within(points: FloatArray, source: FloatArray, threat: ResolvedThreat) -> FloatArray:
-    """The points with frozen features put back and the rest clipped to the box."""
-    result = source.copy()
-    moved = points[:, threat.movable]
-    room = threat.room(source)
-    if room is not None:
-        at = source[:, threat.movable]
-        moved = np.clip(moved, at - room[0] / threat.costs, at + room[1] / threat.costs)
-    result[:, threat.movable] = moved
-    return result
 
 
 class _Walk:
@@ -212,10 +200,8 @@ class _Walk:
         self.best[kept[better]], self.best_size[kept[better]] = self.at[kept[better]], size[better]
 
     def _points(self, rows: IntArray, moves: FloatArray) -> NDArray[np.floating]:
-        points = self.source[rows] + self.threat.expand(moves)
-        if self.threat.box is not None:
-            points = _within(points, self.source[rows], self.threat)
-        return points.astype(self.dtype)
+        points = (self.source[rows] + self.threat.expand(moves)).astype(self.dtype)
+        return self.threat.keep_within(points, self.source[rows])
 
     def _adapt(self, rows: IntArray, on_sphere: BoolArray, flipped: BoolArray) -> None:
         """Larger steps after many successes, smaller ones after many failures; converged points rest."""

@@ -25,6 +25,8 @@ POOL = 192  # training points of each kind (positives, rivals) the search looks 
 ANCHORS = 5
 CHOICES = 8
 TRADES = 6
+SMALL_POOL = 64  # with so few points around, every kind of first choice is affordable
+STARTING_POINTS = 24
 MARGIN = 1e-9
 RETRIES = 4
 
@@ -145,7 +147,7 @@ class _PointAttack:
             deltas = self._search(place, start)
             if not deltas:
                 return best
-            points = (self.exact_x + threat.expand(np.stack(deltas))).astype(self.x.dtype)
+            points = threat.keep_within((self.exact_x + threat.expand(np.stack(deltas))).astype(self.x.dtype), self.x)
             flipped = predict(points) != self.label
             sizes = threat.size(points.astype(np.float64) - self.exact_x) * (1 + gamma(len(self.x) + 8))
             for size, point in zip(sizes[flipped], points[flipped], strict=True):
@@ -188,6 +190,12 @@ class _PointAttack:
                 size = place.size(delta)
                 found.append((size, delta))
                 best = min(best, size)
+        if not found or len(place.d) <= SMALL_POOL:
+            for choice in self._choices_at_training_points(place):
+                delta = self._descend(place, choice, best)
+                if delta is not None:
+                    found.append((place.size(delta), delta))
+                    best = min(best, place.size(delta))
         found.sort(key=lambda pair: pair[0])
         if found:
             better = self._trade(place, found[0][1])
@@ -212,6 +220,22 @@ class _PointAttack:
             to_anchor = np.sum((place.h - place.h[anchor]) ** 2, axis=1)
             choice = self._around(place, int(place.label[anchor]), to_anchor, still)
             if choice is not None:
+                yield choice
+
+    def _choices_at_training_points(self, place: Neighbourhood) -> Iterator[Choice]:
+        """What wins at training points and halfway between them: first choices where no class has a majority."""
+        threat = self.triplets.threat
+        near = np.argsort(place.d)[:STARTING_POINTS]
+        points = self.triplets.reference.points(place.index[near])
+        middles = [(points[a] + points[b]) / 2 for a in range(min(len(near), 12)) for b in range(a)]
+        seen = set()
+        for point in [*points, *middles]:
+            choice = self._choose(place, threat.reduce_move(threat.keep_within(point, self.exact_x) - self.exact_x))
+            if choice is None:
+                continue
+            key = (choice.c, *map(frozenset, (choice.j.tolist(), choice.i.tolist(), choice.o.tolist())))
+            if key not in seen:
+                seen.add(key)
                 yield choice
 
     def _anchors(self, place: Neighbourhood) -> IntArray:

@@ -156,7 +156,7 @@ def _neighbours(plane: Plane, region: Region, corners: FloatArray) -> Iterator[R
     for row, out_key, in_key in zip(keys[tied], last[tied], first[tied], strict=True):
         out = leaving[row[leaving] >= out_key - tolerance]
         new = entering[row[entering] <= in_key + tolerance]
-        exchanges |= set(itertools.product(out.tolist(), new.tolist()))
+        exchanges |= {(a, b) for a, b in itertools.product(out.tolist(), new.tolist()) if plane.before[b] != a}
     for a, b in exchanges:
         yield (region - {a}) | {b}
 

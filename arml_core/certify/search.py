@@ -88,7 +88,7 @@ class PointSearch:
     def _step_into(self, threat: ResolvedThreat, nearest: FloatArray, inside: FloatArray) -> None:
         """Find the first of a few points, ever deeper inside a region, that is really misclassified."""
         moves = np.array([nearest + step * (inside - nearest) for step in STEPS_INSIDE])[:, : len(threat.movable)]
-        points = (self.x.astype(np.float64) + threat.expand(moves)).astype(self.x.dtype)
+        points = threat.keep_within((self.x.astype(np.float64) + threat.expand(moves)).astype(self.x.dtype), self.x)
         sizes = threat.size(points.astype(np.float64) - self.x.astype(np.float64)) * (1 + gamma(points.shape[1] + 8))
         flipped = np.flatnonzero(self.predict(points) != self.label)
         if len(flipped) and sizes[flipped[0]] < self.upper:
