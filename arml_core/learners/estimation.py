@@ -179,7 +179,7 @@ _WORK = {"euclidean": _euclidean, "arml": _arml, "nca": _nca, "lmnn": _lmnn, "it
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 1:
+    if seconds < 1.5:
         return "a second"
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -107,7 +107,7 @@ def test_mnist_stays_under_four_gigabytes(learner):
 
 def test_estimate_reads_like_a_sentence():
     rates = Rates(1e11, 5e10, 1e9)
-    assert str(estimate("euclidean", 100, 2, 2, rates=rates)) == "about a second, 0.5 GB of memory"
+    assert str(estimate("euclidean", 100, 2, 2, rates=rates)) == "about a second, 0.4 GB of memory"
     assert "min, " in str(estimate("arml", 60000, 784, 10, rates=rates))
 
 
