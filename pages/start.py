@@ -14,7 +14,7 @@ from pages.components.view import DEFAULT
 
 enter("start")
 
-words, picture = st.columns([5, 6], gap="large", vertical_alignment="center")
+words, picture = st.columns(2, gap="large", vertical_alignment="center")
 with words:
     st.title("ARML Explorer")
     st.markdown(
@@ -28,7 +28,7 @@ with words:
     show_device()
 with picture:
     st.plotly_chart(
-        plane_figure(panel.plane, current_style(), panel.probe, height=430, ellipse=False, legend=True),
+        plane_figure(panel.plane, current_style(), panel.probe, height=470, ellipse=False, legend=True),
         key="start_picture",
         theme=None,
         config={"displayModeBar": False},

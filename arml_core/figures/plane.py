@@ -12,8 +12,8 @@ from ..rounding import FloatArray, IntArray
 from .margin import decision_margin
 
 ROOM = 0.22  # empty space on each side of the points, as a share of their larger spread
-NARROWEST, WIDEST = 0.65, 2.3  # the shapes (width / height) of pictures for which enough is computed
-GRID = (91, 75)
+NARROWEST, WIDEST = 0.65, 2.5  # the shapes (width / height) of pictures for which enough is computed
+GRID = (97, 75)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ TERMS = {
     "Perturbation, step": "A change δ added to a point. Its length is measured in a norm.",
     "Norm": "How the length of a step is measured. ℓ2 is the ordinary length, ℓ∞ the largest change of any feature, "
     "ℓ1 the sum of all changes.",
-    "Robust radius ε*": "The length of the smallest step that changes the answer. 0 if the answer is already wrong.",
+    r"Robust radius ε\*": "The length of the smallest step that changes the answer. 0 if the answer is already wrong.",
     "Certificate, lower bound": "A proven number: no step shorter than this changes the answer.",
     "Attack, upper bound": "A step that was found and really changes the answer. The robust radius cannot be larger.",
     "Exact": "Lower and upper bound meet: the robust radius is known.",

@@ -25,7 +25,7 @@ def show_running_jobs() -> None:
         st.caption(f"The list of jobs cannot be read: {reason}")
         return
     if not jobs:
-        st.caption("No job is running. Longer trainings run in the background and are listed here.")
+        st.markdown("No job is running. Longer trainings run in the background and are listed here.")
     for job in jobs:
         st.progress(job.fraction, text=_line(job))
 

@@ -67,9 +67,9 @@ FOOLED = Lesson(
             "k",
             "Change K between 1, 3 and 5 and watch the line.",
             "Does a larger K always make this point safer?",
-            "No. With K = 3 all three squares must help each other, and there are only three of them; with a small "
-            "class, a large K lets the other class outvote it.",
-            replace(_PAIR, row=4, k=3),
+            "No. In the left picture K = 3 makes this square safer than K = 1. With K = 5 it is wrong: only two other "
+            "squares are left to vote, and three triangles outvote them.",
+            replace(_PAIR, row=4),
         ),
         Step(
             "The attacker may measure a step differently. In ℓ2 the safe set is a disc; ℓ∞ lets both features move "
@@ -102,10 +102,10 @@ LESS_SAFE = Lesson(
             "not about how close the boundary runs.",
             "click",
             "Compare the discs of the two pictures for several points.",
-            "For this square, whose disc is larger?",
-            "The Euclidean one. NCA tilts the plane so that the classes part, and the boundary ends up hugging the "
-            "points.",
-            replace(_NCA, row=6),
+            "For this triangle, whose disc is larger?",
+            "The Euclidean one, more than six times. NCA tilts the plane so that the classes part, and the boundary "
+            "ends up hugging the points.",
+            replace(_NCA, row=1),
         ),
         Step(
             "Under each picture stands the mean radius over all seven points, each left out in turn. "
@@ -130,10 +130,10 @@ LESS_SAFE = Lesson(
         Step(
             "All three at once, on another set. Two long thin classes lie side by side: x1 decides, x2 only spreads.",
             "methods",
-            "Click points near the middle and compare the three radii.",
-            "Which features does each metric look at, judged by its ellipse?",
-            "A tall ellipse means that x2 hardly counts. A metric that ignores the feature that only spreads keeps "
-            "the boundary straight and in the middle.",
+            "Click some points, compare the ellipses and the means; try other methods too.",
+            "Which metrics hardly look at x2, and does that make the points safer?",
+            "NCA and ARML: their ellipses are tall, so x2 hardly counts. Both have a larger mean radius than the "
+            "Euclidean metric here, although single points lose: judge a metric by all points, not by one.",
             replace(DEFAULT, data="stretched", row=0),
         ),
     ),

@@ -106,6 +106,40 @@ def trace(page: Any, chart: int, name: str) -> dict[str, list[float]] | None:
     return found
 
 
+def wait_for_mark(page: Any, chart: int, name: str, x: float, y: float, within: float = 0.03) -> None:
+    """Wait until the first point of a named trace is drawn at a place: the picture is the new one then."""
+    page.wait_for_function(
+        """([chart, name, x, y, within]) => {
+          const graph = document.querySelectorAll('.js-plotly-plot')[chart];
+          const trace = graph?._fullData?.find(t => t.name === name);
+          return trace && Math.hypot(trace.x[0] - x, trace.y[0] - y) < within;
+        }""",
+        arg=[chart, name, float(x), float(y), within],
+        timeout=20_000,
+    )
+
+
+def wait_for_length(page: Any, name: str, length: int) -> None:
+    """Wait until a named trace of the first picture has so many points."""
+    page.wait_for_function(
+        """([name, length]) => document.querySelector('.js-plotly-plot')?._fullData
+          ?.find(t => t.name === name)?.x.length === length""",
+        arg=[name, length],
+        timeout=20_000,
+    )
+
+
 def margin_sum(page: Any, chart: int) -> float:
     """The sum of the drawn boundary function: it changes when the boundary does."""
     return float(page.evaluate(MARGIN, chart))
+
+
+def drag(page: Any, chart: int, start: Any, end: Any) -> None:
+    """Drag from one place of a picture to another."""
+    left, top = page.evaluate(PLACE_ON_SCREEN, [chart, float(start[0]), float(start[1])])
+    to_left, to_top = page.evaluate(PLACE_ON_SCREEN, [chart, float(end[0]), float(end[1])])
+    page.mouse.move(left, top)
+    page.mouse.down()
+    page.mouse.move((left + to_left) / 2, (top + to_top) / 2)
+    page.mouse.move(to_left, to_top)
+    page.mouse.up()

@@ -12,6 +12,17 @@ def test_start_shows_a_certificate_with_the_engines_number(open_page) -> None:
     seven = arml.load_dataset("seven_points")
     knn = arml.MahalanobisKNN(n_neighbors=1).fit(seven.X_train, seven.y_train)
     radius = knn.certify(seven.X_train[6:7], seven.y_train[6:7], method="exact", exclude=[6]).lower[0]
-    shown = np.floor(radius * 1000) / 1000
-    assert page.get_by_text(f"{shown:.3f}").first.is_visible()
+    assert page.get_by_text(f"{np.floor(radius * 1000) / 1000:.3f}").first.is_visible()
     assert page.locator(".js-plotly-plot").count() == 1
+    for text in ("Play", "Compare", "Certify a file", "Running jobs", "Glossary", "Trains on"):
+        assert page.get_by_text(text).first.is_visible()
+
+
+def test_the_doors_open(open_page) -> None:
+    page = open_page("/")
+    page.get_by_role("link", name="Open the playground").click()
+    page.get_by_text("A click will").wait_for()
+    page.get_by_role("link", name="Start").click()
+    page.get_by_text("Computed just now").wait_for()
+    page.get_by_role("link", name="Compare").last.click()
+    page.get_by_text("Computed just now").wait_for(state="detached")

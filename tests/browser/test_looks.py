@@ -1,0 +1,25 @@
+"""Both pages, three widths, both themes: nothing overflows, and a screenshot of each stays for a human to look at."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import SCREENSHOTS
+
+WIDTHS = {390: 844, 1280: 900, 1920: 1080}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("path", ["/", "/playground"], ids=["start", "playground"])
+def test_screenshot(open_page, path: str, width: int, dark: bool) -> None:
+    page = open_page(path, width, WIDTHS[width], dark)
+    page.wait_for_timeout(300)
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    name = f"{path.strip('/') or 'start'}-{width}-{'dark' if dark else 'light'}"
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+    wider = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
+    assert wider <= 0
+    shade = page.evaluate("() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
+    assert shade == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")
+    assert page.locator("[data-testid=stPlotlyChart]").first.bounding_box()["width"] <= width

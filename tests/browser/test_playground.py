@@ -1,0 +1,189 @@
+"""The playground in a real browser: draw, click, certify, move, share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import arml_core as arml
+from arml_core.figures.draw import CERTIFIED, SELECTED, UPPER
+from pages.components.lessons import LESSONS
+
+from .dashboard import click_place, drag, margin_sum, settle, trace, wait_for_length, wait_for_mark
+
+SEVEN = arml.load_dataset("seven_points")
+
+
+def wait_for_address(page, part: str) -> None:
+    page.wait_for_function("part => decodeURIComponent(location.search).includes(part)", arg=part, timeout=20_000)
+    settle(page)
+
+
+def drawn_radius(page, chart: int, norm: float = 2) -> float:
+    ball, point = trace(page, chart, CERTIFIED), trace(page, chart, SELECTED)
+    return float(np.linalg.norm([ball["x"][0] - point["x"][0], ball["y"][0] - point["y"][0]], ord=norm))
+
+
+def shown_radius(page, chart: int) -> str:
+    return page.get_by_test_id("stMetricValue").nth(2 * chart).inner_text()
+
+
+def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
+    page = open_page("/playground")
+    click_place(page, 0, 0.6, 0.1)
+    wait_for_address(page, "at=")
+    wait_for_mark(page, 0, SELECTED, 0.6, 0.1)
+    place = [trace(page, 0, SELECTED)[axis][0] for axis in ("x", "y")]
+    knn = arml.MahalanobisKNN(1).fit(SEVEN.X_train, SEVEN.y_train)
+    engine = knn.certify([place], method="exact").lower[0]
+    assert np.abs(np.array(place) - [0.6, 0.1]).max() < 0.02
+    assert drawn_radius(page, 0) == pytest.approx(engine, rel=1e-6)
+    assert float(shown_radius(page, 0)) == pytest.approx(engine, abs=1e-3)
+
+
+@pytest.mark.parametrize(("norm", "sign", "order"), [("l1", "ℓ1", 1), ("linf", "ℓ∞", np.inf)])
+def test_other_norms_and_more_neighbours_draw_the_searched_radius(open_page, norm, sign, order) -> None:
+    page = open_page("/playground?k=3&methods=euclidean~lfda")
+    page.get_by_text(sign, exact=True).first.click()
+    wait_for_address(page, f"norm={norm}")
+    wait_for_length(page, CERTIFIED, 5)
+    knn = arml.MahalanobisKNN(3).fit(SEVEN.X_train, SEVEN.y_train)
+    threat = arml.ThreatModel(norm)
+    best = knn.certify(SEVEN.X_train[[6]], SEVEN.y_train[[6]], "search", threat, exclude=[6], budget=5.0)
+    radius = drawn_radius(page, 0, order)
+    assert radius <= best.upper[0] * (1 + 1e-6)
+    if trace(page, 0, UPPER) is None:
+        assert radius == pytest.approx(best.lower[0], rel=1e-4)
+
+
+def test_click_a_training_point_and_it_is_left_out(open_page) -> None:
+    page = open_page("/playground")
+    before = margin_sum(page, 0)
+    click_place(page, 1, *SEVEN.X_train[3])
+    wait_for_address(page, "row=3")
+    wait_for_mark(page, 0, SELECTED, *SEVEN.X_train[3])
+    knn = arml.MahalanobisKNN(1).fit(SEVEN.X_train, SEVEN.y_train)
+    engine = knn.certify(SEVEN.X_train[[3]], SEVEN.y_train[[3]], method="exact", exclude=[3]).lower[0]
+    assert drawn_radius(page, 0) == pytest.approx(engine, rel=1e-6)
+    assert margin_sum(page, 0) != before
+
+
+def test_drag_a_point_and_boundary_and_radius_change(open_page) -> None:
+    page = open_page("/playground?at=0.9_0.2")
+    boundary, radius = margin_sum(page, 0), drawn_radius(page, 0)
+    drag(page, 0, SEVEN.X_train[4], (1.3, -0.4))
+    wait_for_address(page, "points=")
+    wait_for_mark(page, 0, SELECTED, 1.3, -0.4)
+    assert margin_sum(page, 0) != boundary
+    click_place(page, 0, 0.9, 0.2)
+    wait_for_mark(page, 0, SELECTED, 0.9, 0.2)
+    assert drawn_radius(page, 0) != pytest.approx(radius, rel=1e-3)
+
+
+def test_add_move_and_delete_by_click(open_page) -> None:
+    page = open_page("/playground?methods=euclidean~lfda")
+    page.get_by_text("Add", exact=True).click()
+    page.get_by_text("Class of the new point").wait_for()
+    click_place(page, 0, 1.5, -0.4)
+    wait_for_address(page, "row=7")
+    page.get_by_text("Move", exact=True).click()
+    page.get_by_text("Click the training point to move.").wait_for()
+    click_place(page, 0, *SEVEN.X_train[0])
+    page.get_by_text("Now click where point 0 should go.").wait_for()
+    click_place(page, 0, 0.0, -0.9)
+    wait_for_mark(page, 0, "triangle", 0.0, -0.9)
+    page.get_by_text("Delete", exact=True).click()
+    page.get_by_text("Click the training point to delete.").wait_for()
+    click_place(page, 0, *SEVEN.X_train[1])
+    wait_for_length(page, "triangle", 4)  # one was added, one deleted
+
+
+def test_a_copied_link_opens_the_same_picture_in_a_fresh_browser(open_page) -> None:
+    page = open_page("/playground?methods=nca~hand&hand=3_1_-20&k=2")
+    drag(page, 0, SEVEN.X_train[2], (0.0, 1.2))
+    wait_for_address(page, "points=")
+    wait_for_mark(page, 1, SELECTED, 0.0, 1.2)
+    page.get_by_text("Copy link and Python").click()
+    link = page.locator("[data-testid=stCode] code").first.inner_text().strip()
+    other = open_page(link)
+    for chart in (0, 1):
+        assert margin_sum(other, chart) == margin_sum(page, chart)
+        assert trace(other, chart, SELECTED) == trace(page, chart, SELECTED)
+        assert shown_radius(other, chart) == shown_radius(page, chart)
+    assert other.url == link
+
+
+def test_going_back_undoes_a_change(open_page) -> None:
+    page = open_page("/playground")
+    click_place(page, 0, 0.2, 0.3)
+    wait_for_address(page, "at=")
+    page.go_back()
+    page.wait_for_function("() => !location.search.includes('at=')")
+    settle(page)
+    wait_for_mark(page, 0, SELECTED, *SEVEN.X_train[6])
+
+
+def test_leaving_the_page_and_coming_back_keeps_the_picture(open_page) -> None:
+    page = open_page("/playground?k=2&methods=euclidean~lfda")
+    page.get_by_role("link", name="Start", exact=True).click()
+    page.get_by_text("Computed just now").wait_for()
+    page.get_by_role("link", name="Playground", exact=True).click()
+    wait_for_address(page, "k=2")
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_step_of_a_lesson_is_reachable(open_page, lesson: str) -> None:
+    page = open_page(f"/playground?lesson={lesson}")
+    for step in range(1, 6):
+        wait_for_address(page, f"step={step}")
+        page.get_by_text(f"step {step} of 5").wait_for()
+        answer = LESSONS[lesson].steps[step - 1].answer
+        assert page.get_by_text(answer[:40]).count() == 0
+        page.get_by_role("button", name="Answer").click()
+        page.get_by_text(answer[:40]).wait_for()
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Next" if step < 5 else "Finish").click()
+    page.wait_for_function("() => !location.search.includes('lesson')")
+
+
+def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice(open_page) -> None:
+    page = open_page("/playground?k=banana&points=%3Cscript%3E&colour=red")
+    notice = page.get_by_test_id("stAlert")
+    for part in ("k=banana", "points=<script>", "'colour'"):
+        assert part in notice.inner_text()
+    assert shown_radius(page, 0) == "0.527"
+
+
+def test_hide_leaves_a_bare_picture_for_a_lesson(open_page) -> None:
+    page = open_page("/playground?lesson=fooled&hide=data~k~norm~tools~points~methods~layers~python~data-out~epoch")
+    assert page.get_by_text("Neighbours (K)").count() == 0
+    assert page.get_by_role("button", name="Next").is_visible()
+
+
+def test_arml_plays_its_training_epoch_by_epoch(open_page) -> None:
+    page = open_page("/playground?epoch=0")
+    start = margin_sum(page, 2)
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function(
+        "() => Number(document.querySelector('.st-key-pg_training input')?.value) >= 100",
+        timeout=20_000,
+    )
+    page.get_by_role("button", name="Pause").click()
+    wait_for_address(page, "epoch=")
+    assert margin_sum(page, 2) != start
+
+
+def test_without_a_mouse(open_page) -> None:
+    """K, the norm and the chosen point are within reach of the keyboard."""
+    page = open_page("/playground?methods=euclidean~lfda")
+    slider = page.get_by_role("slider", name="Neighbours (K)")
+    slider.focus()
+    slider.press("ArrowRight")
+    wait_for_address(page, "k=2")
+    field = page.get_by_label("x1 of your point")
+    field.fill("0.5")
+    field.press("Enter")
+    wait_for_address(page, "at=0.5")
+    for chart in page.locator(".js-plotly-plot").all():
+        assert chart.is_visible()
+    assert "x1 = 0.500" in page.locator("[data-testid=stPlotlyChart]").first.evaluate("e => e.outerHTML")

@@ -1,0 +1,160 @@
+"""The pages' logic, without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import arml_core as arml
+from pages.components.picture_clicks import Hit, read_hit
+
+ROOT = Path(__file__).parents[2]
+
+
+def page(name: str, **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / f"{name}.py"), default_timeout=60)
+    app.session_state["shell_opened"] = True
+    for key, text in query.items():
+        app.query_params[key] = text
+    app.run()
+    assert not app.exception
+    return app
+
+
+def query(app: AppTest) -> dict[str, str]:
+    return {name: found[0] if isinstance(found, list) else found for name, found in app.query_params.items()}
+
+
+def radii(app: AppTest) -> list[str]:
+    return [metric.value for metric in app.metric if metric.label == "Radius here"]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ARML_HOME", str(tmp_path))
+
+
+def test_start_says_what_this_is_and_shows_a_true_certificate() -> None:
+    app = page("app")
+    seven = arml.load_dataset("seven_points")
+    knn = arml.MahalanobisKNN(1).fit(seven.X_train, seven.y_train)
+    radius = knn.certify(seven.X_train[[6]], seven.y_train[[6]], method="exact", exclude=[6]).lower[0]
+    assert f"{np.floor(radius * 1000) / 1000:.3f}" in app.info[0].value
+    assert app.title[0].value == "ARML Explorer"
+    assert [heading.value for heading in app.subheader] == ["Running jobs", "Glossary"]
+    assert any("Robust radius" in text.value for text in app.markdown)
+
+
+def test_playground_opens_on_three_methods() -> None:
+    app = page("pages/playground")
+    assert [app.selectbox(key=f"pg_method{i}").value for i in range(3)] == ["euclidean", "nca", "arml"]
+    assert radii(app)[0] == "0.527"
+    assert query(app) == {}
+
+
+def test_every_control_goes_into_the_address() -> None:
+    app = page("pages/playground")
+    app.slider(key="pg_k").set_value(3).run()
+    assert query(app) == {"k": "3"}
+    app.segmented_control(key="pg_norm").set_value("linf").run()
+    app.segmented_control(key="pg_panels").set_value(2).run()
+    app.selectbox(key="pg_method0").set_value("hand").run()
+    app.slider(key="pg_hand2").set_value(-45.0).run()
+    app.toggle(key="pg_layer_ellipse").set_value(False).run()
+    assert not app.exception
+    assert query(app) == {
+        "k": "3",
+        "norm": "linf",
+        "methods": "hand~nca",
+        "hand": "2_1_-45",
+        "layers": "neighbours",
+    }
+
+
+def test_an_address_sets_every_control() -> None:
+    app = page("pages/playground", data="moons", n="30", k="4", norm="l1", methods="arml~hand", epoch="100", at="0.5_0.2")
+    assert app.selectbox(key="pg_data").value == "moons"
+    assert app.slider(key="pg_n").value == 30
+    assert app.slider(key="pg_k").value == 4
+    assert app.segmented_control(key="pg_norm").value == "l1"
+    assert app.slider(key="pg_epoch").value == 100
+    assert app.number_input(key="pg_x1").value == 0.5
+
+
+def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
+    app = page("pages/playground", k="banana", lesson="cooking", colour="red")
+    assert app.slider(key="pg_k").value == 1
+    (notice,) = app.info
+    for part in ("k=banana", "no lesson 'cooking'", "'colour'"):
+        assert part in notice.value
+    assert not app.warning
+    assert query(app) == {}
+
+
+def test_k_larger_than_the_points_allow_is_made_to_fit() -> None:
+    app = page("pages/playground", k="15")
+    assert app.slider(key="pg_k").value == 6
+    assert query(app) == {"k": "6"}
+
+
+def test_hide_takes_controls_away_and_stays_in_the_address() -> None:
+    app = page("pages/playground", hide="lesson~data~k~norm~tools~points~methods~layers~python~data-out~epoch")
+    assert not app.sidebar.slider
+    assert not app.sidebar.selectbox
+    assert not app.selectbox
+    assert [box.label for box in app.expander] == ["The formula"]
+    assert "hide" in query(app)
+
+
+def test_another_preset_drops_the_edits_and_chooses_a_row_that_exists() -> None:
+    app = page("pages/playground", points="0_0_0~1_1_1~2_0_1", row="2")
+    app.selectbox(key="pg_data").set_value("blobs").run()
+    assert query(app) == {"data": "blobs", "row": "0"}
+
+
+def test_undo_all_edits() -> None:
+    app = page("pages/playground", points="0_0_0~1_1_1~2_0_1", row="2")
+    next(button for button in app.button if button.label == "Undo all edits").click().run()
+    assert query(app) == {"row": "2"}
+
+
+def test_numbers_choose_a_place_without_a_mouse() -> None:
+    app = page("pages/playground")
+    app.number_input(key="pg_x1").set_value(0.5).run()
+    assert query(app) == {"at": "0.5_0.6"}
+
+
+@pytest.mark.parametrize("lesson", ["fooled", "metric", "promise"])
+def test_a_lesson_goes_step_by_step_and_ends_in_free_play(lesson: str) -> None:
+    app = page("pages/playground")
+    app.selectbox(key="pg_lesson").set_value(lesson).run()
+    for step in range(1, 6):
+        assert not app.exception
+        assert query(app) == {"lesson": lesson, "step": str(step)}
+        assert any(f"step {step} of 5" in text.value for text in app.markdown)
+        app.button(key="pg_next").click().run()
+    assert "lesson" not in query(app)
+
+
+def test_leaving_a_steps_scene_is_kept_in_the_address_and_reset_undoes_it() -> None:
+    app = page("pages/playground", lesson="fooled", step="4")
+    app.slider(key="pg_k").set_value(5).run()
+    assert query(app) == {"lesson": "fooled", "step": "4", "k": "5"}
+    app.button(key="pg_again").click().run()
+    assert query(app) == {"lesson": "fooled", "step": "4"}
+
+
+def test_a_method_that_cannot_be_fitted_says_why_and_the_others_stay() -> None:
+    app = page("pages/playground", points="0_0_0~1_1_1~2_0_2", methods="euclidean~arml")
+    assert "ARML needs a class with at least two points" in app.warning[0].value
+    assert len(radii(app)) == 1
+
+
+def test_what_the_browser_sends_is_checked() -> None:
+    assert read_hit({"x": 0.12345, "y": 2, "row": 3, "dragged": False}) == Hit((0.123, 2.0), 3, False)
+    assert read_hit({"x": 1, "y": 2, "row": None}) == Hit((1.0, 2.0), None, False)
+    assert read_hit(None) is None
+    assert read_hit({"x": "a", "y": 2}) is None

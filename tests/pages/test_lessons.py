@@ -1,0 +1,112 @@
+"""What the lessons claim is true of the engine's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pages.components.compute import Panel, panel_of, points_of
+from pages.components.hints import HIGHLIGHTS
+from pages.components.lessons import CONTROLS, LESSONS, base_view
+from pages.components.view import View
+
+
+def panels(view: View) -> dict[str, Panel]:
+    points = points_of(view)
+    return {method: panel_of(method, view, points, seconds=2.0) for method in view.methods}
+
+
+def euclidean(view: View) -> Panel:
+    return panel_of("euclidean", view, points_of(view), seconds=2.0)
+
+
+def test_three_lessons_of_five_steps() -> None:
+    assert [len(lesson.steps) for lesson in LESSONS.values()] == [5, 5, 5]
+    for lesson in LESSONS.values():
+        for step in lesson.steps:
+            assert step.control in CONTROLS
+            assert all((step.text, step.task, step.question, step.answer))
+    assert set(HIGHLIGHTS) <= set(CONTROLS)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+@pytest.mark.parametrize("step", range(1, 6))
+def test_every_scene_can_be_drawn(lesson: str, step: int) -> None:
+    view = base_view(lesson, step)
+    for panel in panels(view).values():
+        assert panel.probe.lower >= 0
+        assert np.isfinite(panel.mean_radius)
+    if LESSONS[lesson].steps[step - 1].control == "hand":
+        assert "hand" in view.methods
+    if LESSONS[lesson].steps[step - 1].control == "epoch":
+        assert "arml" in view.methods
+
+
+def test_fooled_2_the_easiest_square_to_fool() -> None:
+    view = base_view("fooled", 2)
+    radii = [euclidean(replace(view, row=row)).probe.lower for row in (4, 5, 6)]
+    assert np.argmin(radii) == 1
+    assert radii[1] == pytest.approx(0.077, abs=5e-4)
+    assert points_of(view).X[5].tolist() == [0.77, 0.95]
+
+
+def test_fooled_3_one_point_is_wrong_when_left_out() -> None:
+    view = base_view("fooled", 3)
+    panel = euclidean(view)
+    assert panel.n_wrong == 1
+    assert panel.probe.is_wrong
+    assert points_of(view).y[panel.probe.neighbours[0]] == 1
+
+
+def test_fooled_4_a_larger_k_is_not_always_safer() -> None:
+    view = base_view("fooled", 4)
+    one, three, five = (euclidean(replace(view, k=k)).probe.lower for k in (1, 3, 5))
+    assert three > one
+    assert five == 0
+    assert euclidean(replace(view, k=5)).probe.is_wrong
+
+
+def test_fooled_5_the_same_point_in_three_norms() -> None:
+    view = base_view("fooled", 5)
+    one, two, most = (euclidean(replace(view, norm=norm)).probe for norm in ("l1", "l2", "linf"))
+    assert most.lower < two.lower < one.lower
+    assert two.lower <= np.sqrt(2) * most.upper * (1 + 1e-6)
+
+
+def test_metric_1_twice_the_scale_is_half_the_way() -> None:
+    view = base_view("metric", 1)
+    assert view.hand[0] == 2 * view.hand[1]
+
+
+def test_metric_2_ncas_disc_is_the_smaller_one() -> None:
+    found = panels(base_view("metric", 2))
+    assert found["euclidean"].probe.lower > 6 * found["nca"].probe.lower
+
+
+def test_metric_5_the_metrics_that_ignore_x2_are_safer_on_average() -> None:
+    found = panels(base_view("metric", 5))
+    for name in ("nca", "arml"):
+        matrix = found[name].components.T @ found[name].components
+        assert matrix[0, 0] > 10 * matrix[1, 1]
+        assert found[name].mean_radius > found["euclidean"].mean_radius
+
+
+def test_metric_3_nca_halves_the_mean() -> None:
+    found = panels(base_view("metric", 3))
+    assert found["nca"].mean_radius < 0.55 * found["euclidean"].mean_radius
+
+
+def test_metric_4_arml_ends_safer_than_it_began() -> None:
+    start, end = (panels(replace(base_view("metric", 4), epoch=epoch))["arml"] for epoch in (0, 1000))
+    assert end.mean_radius > 1.3 * start.mean_radius
+    matrix = end.components.T @ end.components
+    assert matrix[0, 0] > 4 * matrix[1, 1]
+
+
+def test_promise_2_is_exact_and_promise_5_is_far_away() -> None:
+    for panel in panels(base_view("promise", 2)).values():
+        assert panel.probe.exact
+    far, near = base_view("promise", 5), base_view("promise", 1)
+    assert euclidean(far).probe.lower > 2 * euclidean(near).probe.lower
