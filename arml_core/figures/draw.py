@@ -89,7 +89,7 @@ def _balls(probe: Probe, style: Style) -> list[Trace]:
     """The ball nothing can leave to flip the answer (solid), and the larger one an attack reached (dashed)."""
     balls = []
     if probe.lower > 0 and np.isfinite(probe.lower):
-        fill = with_opacity(style.certified, 0.45)
+        fill = with_opacity(style.certified, 0.6)
         outline = ball_outline(probe.point, probe.lower, probe.norm)
         balls.append(
             _outline(outline, CERTIFIED, line={"color": style.ink, "width": 2.5}, fill="toself", fillcolor=fill)

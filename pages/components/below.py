@@ -58,12 +58,13 @@ def _table(view: View, points: Points) -> None:
         alt="The training points with coordinates and class; rows can be added, changed and deleted.",
     )
     if not edited.equals(frame):
-        _take_over(view, edited.dropna())
+        _take_over(view, points, edited.dropna())
 
 
-def _take_over(view: View, edited: pd.DataFrame) -> None:
+def _take_over(view: View, points: Points, edited: pd.DataFrame) -> None:
+    """Make the edited table the training set; a row that is not filled in yet waits."""
     rows = [(round(float(x), 3), round(float(y), 3), int(c)) for x, y, c in edited.to_numpy().tolist()]
-    if tuple(rows) == view.points:
+    if tuple(rows) == as_tuples(points):
         return
     try:
         session.update(**with_points(view, tuple(rows), view.row).__dict__)

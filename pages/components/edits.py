@@ -52,7 +52,8 @@ def with_points(view: View, points: tuple[Point, ...], chosen: int | None) -> Vi
         raise ValueError(f"Classes are numbered from 0 to {MOST_CLASSES - 1}.")
     if any(not np.isfinite((x, y)).all() or max(abs(x), abs(y)) > FARTHEST for x, y, _ in points):
         raise ValueError(f"Coordinates must be numbers between {-FARTHEST:g} and {FARTHEST:g}.")
-    return fitting(replace(view, points=points, row=chosen))
+    at = view.at if chosen is None else None
+    return fitting(replace(view, points=points, row=chosen, at=at))
 
 
 def fitting(view: View) -> View:

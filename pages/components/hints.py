@@ -7,6 +7,7 @@ import streamlit as st
 from . import session
 from .controls import MOVING, REFUSED, TOOL, go_to_step
 from .lessons import CONTROLS, LESSONS
+from .theme import current_style
 from .view import View
 
 HINTS = {
@@ -69,7 +70,7 @@ def _highlight(control: str) -> None:
     """A frame around the control the step is about; the text names it too."""
     if control in HIGHLIGHTS:
         key = HIGHLIGHTS[control]
+        colour = current_style().classes[0]
         st.html(
-            f"<style>.st-key-{key} {{outline: 2px solid var(--st-primary-color); outline-offset: 4px; "
-            "border-radius: 4px;}</style>"
+            f"<style>.st-key-{key} {{outline: 2px solid {colour}; outline-offset: 5px; border-radius: 4px;}}</style>"
         )

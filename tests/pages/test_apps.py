@@ -75,7 +75,9 @@ def test_every_control_goes_into_the_address() -> None:
 
 
 def test_an_address_sets_every_control() -> None:
-    app = page("pages/playground", data="moons", n="30", k="4", norm="l1", methods="arml~hand", epoch="100", at="0.5_0.2")
+    app = page(
+        "pages/playground", data="moons", n="30", k="4", norm="l1", methods="arml~hand", epoch="100", at="0.5_0.2"
+    )
     assert app.selectbox(key="pg_data").value == "moons"
     assert app.slider(key="pg_n").value == 30
     assert app.slider(key="pg_k").value == 4

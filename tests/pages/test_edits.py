@@ -18,6 +18,11 @@ def test_a_new_point_is_the_chosen_one() -> None:
     assert len(points_of(view).y) == 8
 
 
+def test_an_edited_point_takes_the_place_of_a_chosen_place() -> None:
+    view = move_point(replace(DEFAULT, row=None, at=(0.0, 0.0)), 4, (1.0, 0.0))
+    assert (view.row, view.at) == (4, None)
+
+
 def test_a_new_class_gets_a_name_and_a_shape() -> None:
     view = add_point(DEFAULT, (0.0, 0.0), 2)
     assert points_of(view).class_names == ("triangle", "square", "circle")
