@@ -1,0 +1,191 @@
+"""The true robust radius of a K-NN answer, by exhaustion, and small programs that prove their own answers.
+
+At x + δ the neighbours are a set N of K training rows exactly where every a in N and every b outside satisfy
+
+    d(x + δ, a) < d(x + δ, b),  or equal with a before b in training order:
+
+a polyhedron some of whose faces are missing. ε* is the smallest, over every N that elects another label, of the
+distance from x to that polyhedron, and a convex set lies as far away as its closure: so ε* is the optimum of the
+*closed* program, over those N whose half-open polyhedron is not empty. Which sets count is thus a question of
+emptiness alone, and there are three answers to it:
+
+* ``closed``: all N whose closed polyhedron is not empty. Below this nobody flips anything, however ties fall.
+* ``ruled``: N whose half-open polyhedron is not empty: training order decides between equal distances. This is ε*.
+* ``open``: N whose polyhedron has an interior. Flips that need no ties.
+
+They differ only where a tie cannot be broken (duplicates, M-identical rows, points in line with the grid). Then a
+point on a face may or may not flip in floating-point arithmetic, so an attack is held to ``closed``, a certificate
+to ``ruled``, and a promise that both sides meet only where ``closed`` and ``open`` agree.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog, nnls
+
+from tests.oracles import EUCLIDEAN, Threat, plurality
+
+FEASIBLE = 1e-9  # what a linear program may miss a normalised constraint by
+STRICT = 1e-6  # the least slack of normalised constraints that counts as room
+
+
+class Truth(NamedTuple):
+    closed: float
+    ruled: float
+    open: float
+
+
+class Programs:
+    """All the half-spaces "x + δ is at least as near to a as to b", for z = costs ∘ δ on the free features."""
+
+    def __init__(self, M, X, x, threat: Threat = EUCLIDEAN) -> None:
+        free = threat.free(len(x))
+        weights = threat.weights(len(x))
+        difference = X[:, None] - X[None]  # [a, b] = x_a - x_b
+        pull = 2 * (difference @ M)[:, :, free] / weights
+        size = 2 * (np.abs(difference) @ np.abs(M))[:, :, free] / weights
+        pull[np.abs(pull) <= 1e-13 * size] = 0.0
+        moved = X - x
+        d = np.einsum("nd,de,ne->n", moved, M, moved)
+        self.normals = pull
+        self.offsets = np.einsum("abd,de,abe->ab", -difference, M, 2 * x - X[:, None] - X[None])  # d(x, a) - d(x, b)
+        self.offsets[np.abs(self.offsets) <= 1e-13 * (d[:, None] + d[None])] = 0.0
+        self.norm = threat.norm
+        self.room = None
+        if threat.box is not None:
+            low = np.minimum(np.broadcast_to(np.asarray(threat.box[0], dtype=float), len(x)), x)
+            high = np.maximum(np.broadcast_to(np.asarray(threat.box[1], dtype=float), len(x)), x)
+            self.room = np.stack([weights * (low - x)[free], weights * (high - x)[free]], axis=1)
+        dual = {1.0: np.inf, 2.0: 2, np.inf: 1}[threat.norm]
+        lengths = np.linalg.norm(pull, dual, axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alone = self.offsets / lengths
+        self.alone = np.where(self.offsets <= 0, 0.0, np.where(lengths == 0, np.inf, alone))
+
+    def of(self, near, far) -> tuple[np.ndarray, np.ndarray]:
+        """A z ≥ b: each of `near` at least as near as each of `far`; rows scaled to length 1."""
+        A = self.normals[np.ix_(near, far)].reshape(len(near) * len(far), -1)
+        b = self.offsets[np.ix_(near, far)].ravel()
+        return normalised(A, b)
+
+
+def normalised(A, b) -> tuple[np.ndarray, np.ndarray]:
+    lengths = np.linalg.norm(A, axis=1)
+    scale = np.where(lengths > 0, lengths, 1.0)
+    return A / scale[:, None], b / scale
+
+
+def truth(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), prune: bool = True) -> Truth:
+    """The three radii of the module's docstring, over every set of k rows that does not elect `label`.
+
+    A set whose hardest single half-space is already farther than every answer so far needs no program; `prune=False`
+    solves them all.
+    """
+    kept = [r for r in range(len(X)) if r not in set(exclude)]
+    X, y = X[kept], np.asarray(y)[kept]
+    programs = Programs(M, X, x, threat)
+    everyone = np.arange(len(X))
+    sets = [np.array(c) for c in itertools.combinations(everyone, k) if plurality(y[r] for r in c) != label]
+    others = [np.setdiff1d(everyone, c) for c in sets]
+    hardest = [programs.alone[np.ix_(c, o)].max(initial=0.0) for c, o in zip(sets, others, strict=True)]
+    best = dict.fromkeys(Truth._fields, np.inf)
+    for s in np.argsort(hardest, kind="stable"):
+        near, far = sets[s], others[s]
+        if prune and hardest[s] >= max(best.values()):
+            break
+        A, b = programs.of(near, far)
+        ruled = np.array([a > o for a in near for o in far], dtype=bool)  # a needs to be strictly nearer
+        if slack(A, b, np.zeros(len(A), dtype=bool), programs.room) < -FEASIBLE:
+            continue
+        radius = None
+        for name, strict in (("closed", None), ("ruled", ruled), ("open", np.ones(len(A), dtype=bool))):
+            if best[name] <= hardest[s] and prune:
+                continue
+            if strict is None or not strict.any() or slack(A, b, strict, programs.room) > STRICT:
+                radius = least(A, b, programs.norm, programs.room) if radius is None else radius
+                best[name] = min(best[name], radius)
+    return Truth(**best)
+
+
+def slack(A, b, strict, room=None) -> float:
+    """The largest t ≤ 1 with A z ≥ b, more by t where `strict`; without strict rows, how feasible A z ≥ b is (≤ 0)."""
+    if len(A) == 0:
+        return 1.0
+    if not strict.any():  # min of the worst violation
+        column, bound = np.ones(len(A)), (None, 0.0)
+    else:
+        column, bound = strict.astype(float), (None, 1.0)
+    n = A.shape[1]
+    rows = np.hstack([-A, column[:, None]])
+    free = [(None, None)] * n if room is None else [tuple(r) for r in room]
+    unit = max(1.0, float(np.abs(b).max()))
+    free = [tuple(None if v is None else v / unit for v in r) for r in free]
+    found = linprog(np.append(np.zeros(n), -1.0), A_ub=rows, b_ub=-b / unit, bounds=[*free, bound], options=_TIGHT)
+    if found.status == 2:
+        return -np.inf
+    assert found.status == 0, found.message
+    return float(found.x[-1])
+
+
+_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+def least(A, b, norm: float, room=None) -> float:
+    """min ‖z‖ with A z ≥ b and z in `room`; +inf where nothing satisfies that."""
+    z = least_point(A, b, norm, room)
+    return np.inf if z is None else float(np.linalg.norm(z, norm))
+
+
+def least_point(A, b, norm: float, room=None) -> np.ndarray | None:
+    A, b = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
+    if np.all(b <= 0):
+        return np.zeros(A.shape[1])
+    if norm == 2:
+        return _least_l2(A, b, room)
+    return _least_linear(A, b, norm, room)
+
+
+def _least_linear(A, b, norm, room) -> np.ndarray | None:
+    n = A.shape[1]
+    unit = float(np.abs(b).max())
+    eye = np.eye(n)
+    top = np.ones((n, 1)) if norm == np.inf else eye
+    rows = np.block([[-A, np.zeros((len(A), top.shape[1]))], [eye, -top], [-eye, -top]])
+    bounds = [(None, None)] * n if room is None else [tuple(r / unit) for r in room]
+    found = linprog(
+        np.concatenate([np.zeros(n), np.ones(top.shape[1])]),
+        A_ub=rows,
+        b_ub=np.concatenate([-b / unit, np.zeros(2 * n)]),
+        bounds=bounds + [(0, None)] * top.shape[1],
+        options=_TIGHT,
+    )
+    if found.status == 2:
+        return None
+    assert found.status == 0, found.message
+    return unit * found.x[:n]
+
+
+def _least_l2(A, b, room) -> np.ndarray | None:
+    """Least distance programming (Lawson and Hanson, chapter 23); the answer is checked by its multipliers."""
+    if room is not None:
+        eye = np.eye(A.shape[1])
+        finite = np.isfinite(room)
+        A = np.vstack([A, eye[finite[:, 0]], -eye[finite[:, 1]]])
+        b = np.concatenate([b, room[finite[:, 0], 0], -room[finite[:, 1], 1]])
+    unit = float(np.abs(b).max())
+    E = np.vstack([A.T, b / unit])
+    multipliers, _ = nnls(E, np.append(np.zeros(A.shape[1]), 1.0), maxiter=1000 + 10 * len(A))
+    rest = 1.0 - float(b @ multipliers) / unit
+    if rest <= 1e-12:
+        return None
+    z = A.T @ multipliers / rest
+    gap = A @ z - b / unit
+    if gap.min() < -1e-8:
+        assert slack(A, b, np.zeros(len(A), dtype=bool)) < 0, "the least-distance program failed"
+        return None
+    complementary = float(multipliers @ gap) / rest
+    assert abs(complementary) <= 1e-8 * max(1.0, float(z @ z)), "the least-distance program is not optimal"
+    return unit * z

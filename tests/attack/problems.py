@@ -1,0 +1,110 @@
+"""Small problems of every awkward kind for the exhaustive oracle, and what a result must satisfy on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from arml_core import MahalanobisKNN, ThreatModel
+from tests import oracles
+
+from .oracles import Truth, truth
+
+NORMS = (1.0, 2.0, np.inf)
+
+
+@dataclass
+class Problem:
+    M: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+    x: np.ndarray
+    k: int
+    threat: oracles.Threat
+    exclude: tuple[int, ...] = ()
+
+    def fitted(self) -> MahalanobisKNN:
+        return MahalanobisKNN(self.k, self.M).fit(self.X, self.y)
+
+    @property
+    def engine_threat(self) -> ThreatModel:
+        t = self.threat
+        return ThreatModel(norm=t.norm, costs=t.costs, frozen=list(t.frozen) or None, box=t.box)
+
+    @property
+    def options(self) -> dict:
+        return {"threat": self.engine_threat, "exclude": [list(self.exclude)] if self.exclude else None}
+
+    @property
+    def label(self):
+        return oracles.predict(self.M, self.X, self.y, self.x, self.k, self.exclude)
+
+    def truth(self) -> Truth:
+        return truth(self.M, self.X, self.y, self.x, self.label, self.k, self.threat, self.exclude)
+
+    @property
+    def spread(self) -> float:
+        """How far apart the training rows lie along one feature, in units of cost."""
+        free = self.threat.free(len(self.x))
+        return float(np.ptp(self.X[:, free] * self.threat.weights(len(self.x)), axis=0).max())
+
+    @property
+    def size(self) -> float:
+        """The largest number in sight, in units of cost: what rounding is compared with."""
+        weights = self.threat.weights(len(self.x))
+        return float(np.abs(np.vstack([self.X, self.x])).max() * max(1.0, weights.max()))
+
+
+def check_adversarial(problem: Problem, knn: MahalanobisKNN, upper: float, point: np.ndarray) -> None:
+    """`upper` is +inf with a row of NaN, or the size of an allowed move that `predict` answers differently."""
+    if np.isposinf(upper):
+        assert np.isnan(point).all()
+        return
+    threat, x = problem.threat, problem.x
+    assert knn.predict(point[None], exclude=problem.options["exclude"])[0] != problem.label
+    np.testing.assert_array_equal(point[list(threat.frozen)], x[list(threat.frozen)])
+    if threat.box is not None:
+        low, high = (np.broadcast_to(np.asarray(side, dtype=float), len(x)) for side in threat.box)
+        assert np.all(point >= np.minimum(low, x))
+        assert np.all(point <= np.maximum(high, x))
+    assert upper == threat.size(point - x) or abs(upper - threat.size(point - x)) <= 1e-12 * problem.size
+
+
+def whole(low: int, high: int, n: int):
+    return st.lists(st.integers(low, high), min_size=n, max_size=n).map(lambda v: np.array(v, dtype=float))
+
+
+@st.composite
+def problems(draw, max_n=9, max_d=3, max_k=5, max_classes=4, norms=NORMS, ties=None, min_d=1) -> Problem:
+    """Whole numbers (ties, duplicates, singular M, everything exact in floats) or shifted off the grid."""
+    d = draw(st.integers(min_d, max_d))
+    n = draw(st.integers(3, max_n))
+    X = draw(whole(-3, 3, n * d)).reshape(n, d)
+    n_classes = draw(st.integers(2, max_classes))
+    y = draw(whole(0, n_classes - 1, n)).astype(int)
+    if len(set(y)) < 2:
+        y[0] = 1 - min(y[0], 1)
+    x = draw(whole(-6, 6, d)) / 2
+    if not (draw(st.booleans()) if ties is None else ties):
+        rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+        X, x = X + rng.uniform(-0.4, 0.4, X.shape), x + rng.uniform(-0.2, 0.2, d)
+    if draw(st.booleans()):
+        M = np.diag(draw(whole(0, 2, d)) ** 2)
+    else:
+        G = draw(whole(-1, 2, d * d)).reshape(d, d)
+        M = G.T @ G
+    if not M.any():
+        M = np.eye(d)
+    gone: tuple[int, ...] = ()
+    if draw(st.integers(0, 3)) == 0:
+        gone = tuple(sorted(draw(st.sets(st.integers(0, n - 1), max_size=min(2, n - 2)))))
+    k = draw(st.integers(1, min(max_k, n - len(gone))))
+    costs = 2.0 ** draw(whole(-1, 2, d)) if draw(st.integers(0, 3)) == 0 else None
+    frozen = tuple(sorted(draw(st.sets(st.integers(0, d - 1), max_size=d - 1)))) if draw(st.integers(0, 3)) == 0 else ()
+    box = None
+    if draw(st.integers(0, 2)) == 0:
+        low = draw(whole(-4, 0, d))
+        box = (low, low + draw(whole(0, 6, d)))
+    return Problem(M, X, y, x, k, oracles.Threat(draw(st.sampled_from(norms)), costs, frozen, box), gone)
