@@ -82,7 +82,7 @@ def _copy(view: View) -> None:
     st.markdown("This link opens the same picture in any browser that reaches this dashboard:")
     st.code(f"{address}?{query}" if query else address, language=None, wrap_lines=True)
     st.markdown("These lines compute the numbers of the pictures with `arml_core`:")
-    st.code(python_lines(view), language="python")
+    st.code(python_lines(view), language="python", wrap_lines=True)
 
 
 def _downloads(panels: list[Panel | None]) -> None:

@@ -60,9 +60,9 @@ def _step_buttons(view: View, total: int) -> None:
     here = view.step
     st.button("Back", key="pg_back", on_click=go_to_step, args=(view.lesson, here - 1), disabled=here == 1)
     if here < total:
-        st.button("Next", key="pg_next", on_click=go_to_step, args=(view.lesson, here + 1), type="primary")
+        st.button("Next", key="pg_next", on_click=go_to_step, args=(view.lesson, here + 1))
     else:
-        st.button("Finish", key="pg_next", on_click=go_to_step, args=("", 1), type="primary")
+        st.button("Finish", key="pg_next", on_click=go_to_step, args=("", 1))
     st.button("Reset", key="pg_again", on_click=go_to_step, args=(view.lesson, here), help="Back to this step's scene")
 
 
