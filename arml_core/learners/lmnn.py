@@ -11,7 +11,7 @@ from ..progress import Callback
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
 from .device import choose_dtype, resolve_device
-from .neighbours import SortedByClass, rank_neighbours
+from .neighbours import SortedByClass, rank_own_class
 from .pairwise import PairObjective
 from .reference import BACKENDS, fit_metric_learn
 from .solvers import FULL_SOLVER_LIMIT, gradient_descent, stochastic
@@ -125,9 +125,7 @@ class LMNNTerm:
     """The pull of a block's anchors to their targets and the push on their impostors."""
 
     def __init__(self, points: SortedByClass, k: int, regularization: float) -> None:
-        identity = torch.eye(points.x.shape[1], dtype=points.x.dtype, device=points.x.device)
-        lists = rank_neighbours(identity, points, k, torch.arange(len(points), device=points.x.device))
-        self._targets, self._n_targets = lists.positive, lists.n_positive
+        self._targets, self._n_targets = rank_own_class(points, k)
         self._regularization = regularization
 
     def weigh(self, distances: Tensor, anchors: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:

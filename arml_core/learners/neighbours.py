@@ -36,7 +36,7 @@ class SortedByClass:
 
     def place(self, rows: NDArray[np.floating], device: torch.device, dtype: torch.dtype) -> Tensor:
         """Other rows on the same device, centred like the training points."""
-        placed = torch.as_tensor(rows, device=device).to(dtype, copy=True)
+        placed = torch.tensor(rows, device=device, dtype=dtype)
         placed -= torch.as_tensor(self.centre, dtype=dtype, device=device)
         return placed
 
@@ -80,6 +80,21 @@ def rank_neighbours_of(g: Tensor, points: SortedByClass, k: int, rows: Tensor, c
     with torch.no_grad():
         embedded, squared = _embed(g, points.x)
         return _rank(rows @ g.T, codes, None, embedded, squared, points, k)
+
+
+def rank_own_class(points: SortedByClass, k: int) -> tuple[Tensor, Tensor]:
+    """The k nearest points of its class for every point in the Euclidean metric, and how many there are."""
+    x = points.x
+    nearest = torch.zeros(len(x), k, dtype=torch.long, device=x.device)
+    count = torch.zeros(len(x), dtype=torch.long, device=x.device)
+    squared = (x * x).sum(dim=1)
+    for part, first, last in blocks_by_class(points, points.codes, max(1, BLOCK_BYTES // (len(x) * x.element_size()))):
+        kept = min(k, last - first - 1)
+        count[part] = kept
+        distances = torch.addmm(squared[first:last], x[part], x[first:last].T, alpha=-2.0)
+        distances.diagonal(part.start - first).fill_(torch.inf)  # not its own neighbour
+        nearest[part, :kept] = first + distances.topk(kept, dim=1, largest=False).indices
+    return nearest, count
 
 
 def blocks_by_class(points: SortedByClass, codes: Tensor, height: int) -> Iterator[tuple[slice, int, int]]:
