@@ -17,6 +17,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -95,15 +96,17 @@ class Child:
         reporter = Reporter(self._queue, job, lease)
         self._begin(reporter)
         state, reason = "", ""
+        draft = self._paths.draft(job, lease)
         with _log(self._paths, job):
             say(f"{row['kind']} {row['title']}, attempt {row['attempt']}, process {os.getpid()}")
             try:
                 with reporter:
                     arrays = run_job(self._bench, row, lease, device, reporter)
                     reporter.phase("saving")
-                    sha256 = write_arrays(self._paths.result(job), arrays)
+                    sha256 = write_arrays(draft, arrays)
                     reporter.check()
-                if not self._queue.finish(job, lease, sha256):
+                publish = partial(os.replace, draft, self._paths.result(job))
+                if not self._queue.finish(job, lease, sha256, publish):
                     raise Cancelled
                 Workspace(self._paths.work_of(job)).remove()
                 say("done")
@@ -121,6 +124,8 @@ class Child:
                 state, reason = FAILED, explain(error)
             finally:
                 self._begin(None)
+                with suppress(OSError):
+                    draft.unlink(missing_ok=True)
         if state:
             self._end(job, lease, state, reason)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .database import Database
-from .files import TEMPORARY, remove_tree
+from .files import remove_tree
 from .owners import DAY, PUBLIC
-from .paths import Paths
+from .paths import TEMPORARY, Paths
 
 FRESH_SECONDS = 3600.0
 """Files younger than this may belong to a job that is about to enter them."""

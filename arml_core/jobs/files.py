@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DamagedFile
+from .paths import TEMPORARY
 
 Arrays = dict[str, NDArray[Any]]
-TEMPORARY = ".tmp"
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from ..home import home
 
+TEMPORARY = ".tmp"
+"""How the name of a file ends that is not yet in its place."""
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}(?:[0-9a-f]{32})?\Z")
 
 
@@ -68,6 +70,10 @@ class Paths:
 
     def result(self, job: str) -> Path:
         return self.results / f"{checked(job)}.npz"
+
+    def draft(self, job: str, lease: str) -> Path:
+        """A result that is written but not yet entered; its name is a temporary one."""
+        return self.results / f"{checked(job)}.npz.{lease}{TEMPORARY}"
 
     def log(self, job: str) -> Path:
         return self.logs / f"{checked(job)}.log"

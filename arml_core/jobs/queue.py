@@ -6,7 +6,7 @@ import json
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,8 +117,11 @@ class Queue:
             if connection.execute("SELECT 1 FROM jobs WHERE id = ? AND lease = ?", (job, lease)).fetchone():
                 connection.execute("DELETE FROM history WHERE job = ? AND step > ?", (job, after))
 
-    def finish(self, job: str, lease: str, sha256: str) -> bool:
-        """Done: the result file is in place. A cancel that came before wins."""
+    def finish(self, job: str, lease: str, sha256: str, publish: Callable[[], None]) -> bool:
+        """Done: `publish` puts the result file in its place. A cancel that came before wins.
+
+        Without the lease nothing is put anywhere: a late child cannot overwrite the result of the next one.
+        """
         with self._database.writing() as connection:
             cursor = connection.execute(
                 "UPDATE jobs SET state = ?, lease = NULL, sha256 = ?, finished = ?, phase = '', seconds_left = NULL, "
@@ -128,6 +131,7 @@ class Queue:
             if cursor.rowcount == 0:
                 return False
             connection.execute("DELETE FROM history WHERE job = ?", (job,))
+            publish()
         return True
 
     def end(self, job: str, lease: str, state: str, reason: str = "") -> bool:

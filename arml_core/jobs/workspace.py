@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DamagedFile
-from .files import TEMPORARY, read_arrays, remove_tree, write_arrays
+from .files import read_arrays, remove_tree, write_arrays
 from .joblog import say
+from .paths import TEMPORARY
 from .radii import Radii, joined
 from .reporter import Pacer
 

@@ -116,10 +116,13 @@ def test_only_the_holder_of_the_lease_writes(client):
     new = queue.claim(True)
     assert (new.job, new.attempt) == (job, 2)
     assert not queue.progress(job, old.lease, {"done": 9})
-    assert not queue.finish(job, old.lease, "0" * 64)
+    published = []
+    assert not queue.finish(job, old.lease, "0" * 64, lambda: published.append("old"))
     assert not queue.end(job, old.lease, "failed", "late")
     assert queue.progress(job, new.lease, {"done": 3})
     assert client.store.requests.get(job)["done"] == 3
+    assert queue.finish(job, new.lease, "0" * 64, lambda: published.append("new"))
+    assert published == ["new"]
 
 
 def test_job_lost_twice_is_given_up_and_can_be_retried(client):
