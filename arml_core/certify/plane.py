@@ -56,38 +56,31 @@ class Plane:
         return TOLERANCE * float(np.abs(self.d).max() + 2 * np.abs(self.h).sum(axis=1).max() * reach)
 
 
-@dataclass
-class Walk:
-    """What the walk found: nothing flips below `lower`; `entries` are places in or at the edge of flipped regions."""
-
-    lower: float
-    entries: list[tuple[FloatArray, FloatArray]]  # (nearest point, a point inside)
-    finished: bool
+Enter = Callable[[FloatArray, FloatArray], bool]
+"""``enter(nearest, inside)``: whether a step from a region's nearest point towards one inside changes the answer."""
 
 
-def walk(plane: Plane, upper: float, deadline: float, most_entries: int = 4) -> Walk:
-    """Explore regions by rising distance up to `upper`, until a flipped one is reached or the time is up.
+def walk(plane: Plane, upper: float, deadline: float, enter: Enter) -> float:
+    """Explore regions by rising distance up to `upper`, until a flipped one is entered or the time is up.
 
-    Goes on for a few more flipped regions, in case the first is too thin to step into.
+    Returns the distance below which nothing flips. A flipped region that cannot be entered, because it is only as
+    wide as the tolerance, still ends what is proved; the walk goes on through it, to find one that can be.
     """
     start = frozenset(int(a) for a in np.lexsort([np.arange(len(plane.d)), plane.d])[: plane.n_neighbors])
     serial = itertools.count()
     heap: list[tuple[float, int, Region, FloatArray]] = [(0.0, next(serial), start, _polygon(plane, start))]
     seen = {start}
-    entries: list[tuple[FloatArray, FloatArray]] = []
     lower = np.inf
     while heap:
         distance, visited, region, polygon = heapq.heappop(heap)
         if distance >= upper:
             break
         if time.perf_counter() > deadline or visited >= MOST_REGIONS:
-            return Walk(min(lower, distance), entries, finished=False)
+            return min(lower, distance)
         if plane.flips(region):
             lower = min(lower, distance)
-            entries.append((_nearest_in(plane, region, polygon), polygon.mean(axis=0)))
-            if len(entries) >= most_entries:
+            if enter(_nearest_in(plane, region, polygon), polygon.mean(axis=0)):
                 break
-            continue
         for neighbour in _neighbours(plane, region, polygon):
             if neighbour in seen:
                 continue
@@ -96,7 +89,7 @@ def walk(plane: Plane, upper: float, deadline: float, most_entries: int = 4) -> 
             if len(corners):
                 nearest = _nearest_in(plane, neighbour, corners)
                 heapq.heappush(heap, (_size(nearest, plane.norm), next(serial), neighbour, corners))
-    return Walk(min(lower, upper), entries, finished=True)
+    return min(lower, upper)
 
 
 def _polygon(plane: Plane, region: Region) -> FloatArray:

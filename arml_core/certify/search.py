@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from ..progress import Callback, report
 from ..rounding import FloatArray, IntArray, gamma
-from ..threat import ResolvedThreat
 from .bounds import Case, votes_cases
 from .branch import BranchAndBound, Local
 from .candidates import find_candidates
@@ -77,22 +76,22 @@ class PointSearch:
         spread = reference.spread(threat)
         limit = self.upper if np.isfinite(self.upper) else FAR * spread
         plane = build_plane(self.triplets, self.x.astype(np.float64), self.label, self.n_neighbors, self.exclude, limit)
-        result = walk(plane, limit, deadline)
-        for nearest, inside in result.entries:
-            self._step_into(threat, nearest, inside)
-        if self.adversarial is not None and result.lower < self.upper * (1 - 1e-7):
+        found = walk(plane, limit, deadline, self._step_into)
+        if self.adversarial is not None and found < self.upper * (1 - 1e-7):
             self._try(self.adversarial.astype(np.float64))  # slide into the corner that stepping only came near
-        proved = result.lower * (1 - 1e-8) - 1e-9 * spread
+        proved = found * (1 - 1e-8) - 1e-9 * spread
         self.lower = max(self.lower, min(proved, self.upper))
 
-    def _step_into(self, threat: ResolvedThreat, nearest: FloatArray, inside: FloatArray) -> None:
+    def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:
         """Find the first of a few points, ever deeper inside a region, that is really misclassified."""
+        threat = self.triplets.threat
         moves = np.array([nearest + step * (inside - nearest) for step in STEPS_INSIDE])[:, : len(threat.movable)]
         points = threat.keep_within((self.x.astype(np.float64) + threat.expand(moves)).astype(self.x.dtype), self.x)
         sizes = threat.size(points.astype(np.float64) - self.x.astype(np.float64)) * (1 + gamma(points.shape[1] + 8))
         flipped = np.flatnonzero(self.predict(points) != self.label)
         if len(flipped) and sizes[flipped[0]] < self.upper:
             self.upper, self.adversarial = float(sizes[flipped[0]]), points[flipped[0]]
+        return len(flipped) > 0
 
     def _branch(self, deadline: float, max_nodes: int | None) -> None:
         reference = self.triplets.reference
