@@ -152,7 +152,8 @@ def _lmnn(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     evaluations = min(TYPICAL_ITERATIONS["lmnn"], p["max_iter"])
     memory = 8.0 * n * n * 4 if p["backend"] == "metric-learn" else 0.0
     work = _pairwise(n, d, p, evaluations)
-    return _Work(work.products, work.values, work.seconds, work.memory + memory)
+    targets = n * n / c
+    return _Work(work.products + targets * d, work.values + 20.0 * targets, work.seconds, work.memory + memory)
 
 
 def _itml(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
@@ -160,16 +161,17 @@ def _itml(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     projections = pairs * min(TYPICAL_ITERATIONS["itml"], p["max_iter"])
     points = min(n, 2 * pairs)
     return _Work(
-        values=1.5 * projections * d * d,
+        products=points * points * d,
+        values=1.5 * projections * d * d + 100.0 * points * points,
         seconds=4e-6 * projections,
-        memory=8.0 * (3 * points * points + 4 * pairs * d + 4 * d * d),
+        memory=8.0 * (1.2 * points * points + 4 * pairs * d + 4 * d * d),
     )
 
 
 def _lfda(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     size = n / c
     return _Work(
-        products=c * (2 * size * size * d + 3 * size * d * d) + 40.0 * d**3,
+        products=2.5 * c * (2 * size * size * d + 3 * size * d * d) + 40.0 * d**3,
         values=12.0 * c * size * size,
         memory=8.0 * (5 * size * size + 2 * n * d + 10 * d * d),
     )
