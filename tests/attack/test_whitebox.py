@@ -1,0 +1,124 @@
+"""The white-box attack: finds a flip where there is one, close to the truth, and says what it did."""
+
+import numpy as np
+import pytest
+
+from arml_core import MahalanobisKNN, ThreatModel
+from tests import oracles
+
+from .oracles import truth
+
+NORMS = (1.0, 2.0, np.inf)
+
+
+def small_problem(seed: int, norm: float):
+    rng = np.random.default_rng([seed, 17])
+    d, n, k, n_classes = (int(rng.integers(*r)) for r in ((1, 5), (6, 13), (1, 6), (2, 5)))
+    y = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=n - n_classes)])
+    return rng.normal(size=(n, d)), y, rng.normal(size=d), k
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_it_finds_a_flip_wherever_there_is_one_and_mostly_the_nearest(norm):
+    ratios = []
+    for seed in range(40):
+        X, y, x, k = small_problem(seed, norm)
+        knn = MahalanobisKNN(k).fit(X, y)
+        found = knn.attack(x[None], threat=ThreatModel(norm=norm))
+        real = truth(np.eye(len(x)), X, y, x, found.predicted[0], k, oracles.Threat(norm))
+        if np.isposinf(real.open):
+            assert np.isposinf(found.upper[0])
+            continue
+        assert np.isfinite(found.upper[0]), (seed, real)
+        assert knn.predict(found.adversarial)[0] != found.predicted[0]
+        ratios.append(found.upper[0] / real.open)
+    assert min(ratios) >= 1 - 1e-7
+    assert np.mean(np.array(ratios) < 1.001) >= 0.8, np.sort(ratios)
+
+
+def test_a_winner_without_a_majority_is_enough():
+    """Four classes of one row each and K = 2: the smaller of the two labels wins."""
+    found = MahalanobisKNN(2).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 2, 3]).attack([[0.2]])
+    assert found.upper[0] == pytest.approx(1.3 - 0.5, abs=1e-6) or found.upper[0] == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_it_is_not_above_a_long_boundary_attack(norm):
+    rng = np.random.default_rng(2)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 6)) + 2 * np.eye(6)[y]
+    knn = MahalanobisKNN(7).fit(X[:80], y[:80])
+    threat = ThreatModel(norm=norm)
+    white = knn.attack(X[80:], threat=threat)
+    black = knn.attack(X[80:], method="boundary", steps=1000, threat=threat)
+    assert np.mean(white.upper <= black.upper) >= 0.9
+    assert np.median(white.upper / black.upper) < 1.0
+
+
+def test_the_same_question_has_the_same_answer_whoever_else_asks():
+    rng = np.random.default_rng(3)
+    X, y, x = rng.normal(size=(60, 4)), np.arange(60) % 3, rng.normal(size=(6, 4))
+    knn = MahalanobisKNN(4).fit(X, y)
+    together = knn.attack(x)
+    for b in range(len(x)):
+        alone = knn.attack(x[[b]])
+        assert alone.upper[0] == together.upper[b]
+        np.testing.assert_array_equal(alone.adversarial[0], together.adversarial[b])
+
+
+@pytest.mark.parametrize("method", ["whitebox", "boundary"])
+def test_leave_one_out_attacks_the_classifier_without_that_row(method):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    knn = MahalanobisKNN(3).fit(X, y)
+    rows = [[0, 5], [9], [11, 12]]
+    x = X[[0, 9, 11]]
+    found = knn.attack(x, method=method, steps=100, exclude=rows)
+    for b, gone in enumerate(rows):
+        assert knn.predict(found.adversarial[[b]], exclude=[gone])[0] != found.predicted[b]
+        without = MahalanobisKNN(3).fit(np.delete(X, gone, axis=0), np.delete(y, gone))
+        assert without.predict(found.adversarial[[b]])[0] != found.predicted[b]
+        assert without.predict(x[[b]])[0] == found.predicted[b]
+
+
+@pytest.mark.parametrize("method", ["whitebox", "boundary"])
+def test_wrong_answers_need_no_attack(method):
+    X, y = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 0, 1, 1])
+    found = MahalanobisKNN(1).fit(X, y).attack([[0.2], [0.4]], [0, 1], method=method, steps=50)
+    assert found.upper[1] == 0.0
+    assert found.adversarial[1, 0] == 0.4
+    assert list(found.correct) == [True, False]
+    assert found.upper[0] == pytest.approx(2.8, rel=1e-6 if method == "whitebox" else 1e-1)
+
+
+def test_the_caption_names_method_steps_and_seed():
+    X, y = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 0, 1, 1])
+    knn = MahalanobisKNN(1).fit(X, y)
+    black = knn.attack([[0.2]], method="boundary", steps=1234, random_state=5)
+    assert black.describe() == "boundary attack (steps 1,234, seed 5)"
+    assert black.settings == {"steps": 1234, "seed": 5}
+    assert knn.attack([[0.2]]).describe() == "whitebox attack"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"method": "pgd"}, r"method must be whitebox or boundary; got 'pgd'"),
+        ({"method": None}, r"method must be whitebox or boundary; got None"),
+        ({"method": "boundary", "steps": 0}, r"steps must be at least 1; got 0"),
+        ({"method": "boundary", "steps": -3}, r"steps must be at least 1; got -3"),
+        ({"method": "boundary", "steps": 2.5}, r"steps must be .*2\.5"),
+        ({"method": "boundary", "steps": float("nan")}, r"steps must be .*nan"),
+        ({"method": "boundary", "random_state": -1}, r"random_state must be .*-1"),
+        ({"method": "boundary", "random_state": None}, r"random_state must be .*None"),
+        ({"y": [7]}, r"label .*7.* was not in training; the classes are \[0, 1\]"),
+        ({"y": [0, 1]}, r"y must hold one label per row, 1 in all; got shape \(2,\)"),
+        ({"exclude": [9]}, r"exclude names training row 9; there are 4"),
+        ({"threat": ThreatModel(frozen=[0])}, r"every feature is frozen"),
+        ({"threat": ThreatModel(costs=[1, 2])}, r"the threat model is for 2 features; the data has 1"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_in_words(options, text):
+    knn = MahalanobisKNN(1).fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=text):
+        knn.attack([[0.2]], **options)
