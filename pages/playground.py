@@ -1,5 +1,7 @@
 """Playground: points in the plane, several metrics side by side, and a certificate wherever you click."""
 
+import streamlit as st
+
 from pages.components import session
 from pages.components.below import show_below
 from pages.components.clicks import handle
@@ -18,6 +20,8 @@ view = session.current()
 points = points_of(view)
 
 sidebar(view, points)
+with st.sidebar:
+    narrow_margins()
 show_notices()
 if view.lesson:
     show_lesson(view)
@@ -28,5 +32,4 @@ show_search_longer(view, panels)
 show_below(session.current(), points, panels)
 session.publish()
 listen(handle)
-narrow_margins()
 spare_imports_from_collection()

@@ -36,6 +36,7 @@ with picture:
     )
     st.markdown("Look at the yellow disc: every point inside it gets the same answer. The arrow just leaves it.")
 
+narrow_margins()
 show_doors()
 
 st.subheader("Running jobs")
@@ -45,5 +46,4 @@ st.subheader("Glossary")
 for left, right in zip(*[iter(TERMS.items())] * 2, strict=True):
     for column, (term, meaning) in zip(st.columns(2, gap="large"), (left, right), strict=True):
         column.markdown(f"**{term}.** {meaning}")
-narrow_margins()
 spare_imports_from_collection()
