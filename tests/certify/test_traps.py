@@ -201,26 +201,35 @@ def test_trap_5_an_unfinished_program_still_gives_two_valid_sides(rounds, monkey
     np.testing.assert_allclose(cut_short.lower[claimed], finished.lower[claimed], rtol=1e-5, atol=1e-5)
 
 
-def test_trap_5_a_solver_that_fails_gives_no_wrong_bound(monkeypatch):
+@pytest.fixture(scope="module")
+def shielded():
+    """Points for some of which the negative with the least triplet bound does not win, and their true radii."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(30, 2)), (rng.random(30) < 0.2).astype(int)
+    points = 0.3 * rng.normal(size=(120, 2))
+    knn = MahalanobisKNN().fit(X, y)
+    truth = [oracles.exact_1nn(np.eye(2), X, y, x, label) for x, label in zip(points, knn.predict(points), strict=True)]
+    return knn, points, np.array(truth)
+
+
+@pytest.mark.parametrize("noise_level", [0.0, 1.0])
+@pytest.mark.parametrize("stretch", [0.1, 0.5, 0.9, 1.5])
+def test_trap_5_a_solver_that_fails_gives_no_wrong_bound(stretch, noise_level, shielded, monkeypatch):
     """Whatever the solver hands back, lower stays below and upper above the truth."""
     import arml_core.certify.exact as exact_module
 
-    rng = np.random.default_rng(4)
-    X, y = rng.normal(size=(40, 2)), rng.integers(2, size=40)
-    points = rng.normal(size=(15, 2))
-    knn = MahalanobisKNN().fit(X, y)
-    truth = [oracles.exact_1nn(np.eye(2), X, y, x, label) for x, label in zip(points, knn.predict(points), strict=True)]
+    knn, points, truth = shielded
 
     def rough(normals, offsets):
         noise = np.random.default_rng(len(offsets))
         delta, multipliers, feasible = solve(normals, offsets)
-        return delta * (1 + 0.3 * noise.normal()), multipliers * noise.random(len(multipliers)), feasible
+        return delta * stretch, multipliers * (1 + noise_level * noise.random(len(multipliers))), feasible
 
     solve = exact_module.least_distance
     monkeypatch.setattr(exact_module, "least_distance", rough)
     certificates = knn.certify(points, method="exact")
-    assert np.all(certificates.lower <= np.array(truth) * (1 + 1e-9))
-    assert np.all(certificates.upper >= np.array(truth) * (1 - 1e-9))
+    assert np.all(certificates.lower <= truth * (1 + 1e-9))
+    assert np.all(certificates.upper >= truth * (1 - 1e-9))
 
 
 # 6. One threat model -------------------------------------------------------------------------------------------
