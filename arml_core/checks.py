@@ -20,6 +20,12 @@ def check_k(k: Any, n_rows: int) -> None:
         raise ValueError(f"n_neighbors must be between 1 and the {n_rows} training rows; got {k}")
 
 
+def check_whole(name: str, value: Any, at_least: int) -> None:
+    """A whole number from `at_least` on."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < at_least:
+        raise ValueError(f"{name} must be a whole number, at least {at_least}; got {value!r}")
+
+
 def checked_labels(y: ArrayLike, n: int, classes: NDArray[Any]) -> IntArray:
     """Labels as class codes; one that was not seen in training is refused."""
     labels = np.asarray(y)

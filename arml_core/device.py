@@ -5,17 +5,23 @@ from __future__ import annotations
 import torch
 
 
-def pick_device(device: str = "auto") -> str:
-    """The torch device for `device`; "auto" takes CUDA if there is one, else the CPU.
+def resolve_device(device: str = "auto") -> torch.device:
+    """`auto` picks CUDA, then MPS, then the CPU; any other name must be a device that is there."""
+    if device != "auto":
+        try:
+            chosen = torch.device(device)
+            torch.empty(1, device=chosen)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(f"device {device!r} cannot be used: {str(error).splitlines()[0]}. Use 'auto'") from error
+        return chosen
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
 
-    Certificates need float64, which Apple's MPS does not have: there the CPU is used.
-    """
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        chosen = torch.device(device)
-    except RuntimeError as error:
-        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda'; got {device!r}") from error
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device {device!r} was asked for, but this machine has no CUDA GPU. Use 'auto'")
-    return str(chosen)
+
+def device_for_certificates(device: str = "auto") -> torch.device:
+    """The same, for float64: Apple's MPS does not have it, so the CPU stands in."""
+    chosen = resolve_device(device)
+    return torch.device("cpu") if chosen.type == "mps" else chosen

@@ -22,8 +22,8 @@ from .certify import (
     search_radius,
     triplet_bound,
 )
-from .checks import check_class_sizes, check_k, checked_exclude, checked_labels
-from .device import pick_device
+from .checks import check_class_sizes, check_k, check_whole, checked_exclude, checked_labels
+from .device import device_for_certificates
 from .metric import as_metric
 from .progress import Callback, report
 from .reference import Reference
@@ -109,7 +109,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = x.copy()  # what the caller does to X later must not reach a certificate
         self.metric_ = as_metric(self.metric, x.shape[1])
         self._reference = Reference(
-            x, codes.astype(np.intp), len(self.classes_), self.metric_, pick_device(self.device)
+            x, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
         )
         self._triplets: dict[ThreatModel, Triplets] = {}
         return self
@@ -214,8 +214,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         threat = ThreatModel() if threat is None else threat
         if method not in ("whitebox", "boundary"):
             raise ValueError(f"method must be whitebox or boundary; got {method!r}")
-        if steps < 1:
-            raise ValueError(f"steps must be at least 1; got {steps}")
+        check_whole("steps", steps, at_least=1)
+        check_whole("random_state", random_state, at_least=0)
         task = self._task(X, y, threat, exclude, callback)
         upper, adversarial = np.where(task.correct, np.inf, 0.0), task.nothing_moved()
         settings: dict[str, int | float] = {}

@@ -32,9 +32,11 @@ class Reference:
     u : (N, r) = G(x - centre), in class order. `slack` bounds ‖error‖ of each row.
     """
 
-    def __init__(self, x: NDArray[np.floating], label: IntArray, n_classes: int, metric: Metric, device: str) -> None:
+    def __init__(
+        self, x: NDArray[np.floating], label: IntArray, n_classes: int, metric: Metric, device: torch.device
+    ) -> None:
         self.x, self.label, self.metric, self.n_classes = x, label, metric, n_classes
-        self.device = torch.device(device)
+        self.device = device
         self.order = np.argsort(label, kind="stable")
         self.rank = np.empty_like(self.order)
         self.rank[self.order] = np.arange(len(label))

@@ -11,15 +11,16 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ..device import resolve_device
 from ..metric import Metric
 from ..progress import Callback, report
 from ..rounding import FloatArray
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
-from .device import choose_dtype, resolve_device
 from .early_stop import HeldOut, split_off
 from .neighbours import SortedByClass
 from .picks import SampledPicks, UnsampledPicks
+from .precision import choose_dtype
 from .triplets import LOSSES, triplet_radius
 
 OBJECTIVES = ("sampled", "unsampled")

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 
 from .arml import FULL_BATCH, LARGE_BATCH
-from .device import SMALL_DATA
 from .neighbours import BLOCK_BYTES
+from .precision import SMALL_DATA
 from .registry import get_learner
 from .solvers import FULL_SOLVER_LIMIT
 

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..device import resolve_device
 from ..progress import Callback
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
-from .device import choose_dtype, resolve_device
 from .neighbours import SortedByClass
 from .pairwise import PairObjective
+from .precision import choose_dtype
 from .reference import BACKENDS, fit_metric_learn
 from .solvers import FULL_SOLVER_LIMIT, lbfgs, stochastic
 

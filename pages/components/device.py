@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 import torch
 
-from arml_core.learners.device import resolve_device
+from arml_core.device import resolve_device
 
 
 def show_device() -> None:

@@ -1,0 +1,13 @@
+"""In which precision the torch learners compute."""
+
+from __future__ import annotations
+
+import torch
+
+SMALL_DATA = 1_000_000
+"""Up to this many entries of X the learners use float64 on a CPU: it costs little and keeps odd scales exact."""
+
+
+def choose_dtype(device: torch.device, n_values: int) -> torch.dtype:
+    """float64 for small data on a CPU, float32 elsewhere."""
+    return torch.float64 if device.type == "cpu" and n_values <= SMALL_DATA else torch.float32
