@@ -394,7 +394,7 @@ X4, Y4 = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 0, 1, 1]
         (X4, Y4, {"metric": [[1.0, 2.0], [2.0, 1.0]]}, "positive semi-definite; its smallest eigenvalue is -1 .*Clip"),
         (X4, Y4, {"metric": np.eye(3)}, "metric is for 3 features; the data has 2"),
         (X4, Y4, {"metric": "cosine"}, "(?i)metric"),
-        (X4, Y4, {"device": "tpu9"}, "device must be 'auto', 'cpu' or 'cuda'; got 'tpu9'"),
+        (X4, Y4, {"device": "tpu9"}, "device 'tpu9' cannot be used"),
     ],
 )
 def test_a_training_set_that_makes_no_sense(X, y, options, text):
