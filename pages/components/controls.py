@@ -12,7 +12,7 @@ from . import session
 from .compute import TITLES, Points
 from .edits import fitting, most_neighbours
 from .lessons import LESSONS, base_view
-from .view import FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, NORMS, PRESETS, View
+from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, NORMS, PRESETS, View
 
 PRESET_TITLES = {
     "seven_points": "The paper's seven points",
@@ -118,7 +118,7 @@ def _data(view: View, points: Points) -> None:
 def _choose_data() -> None:
     name = st.session_state["pg_data"]
     view = replace(
-        session.current(), data=name, points=None, noise=None, at=None, row=6 if name == "seven_points" else 0
+        session.current(), data=name, points=None, noise=None, at=None, row=DEFAULT.row if name == DEFAULT.data else 0
     )
     session.update(**fitting(view).__dict__)
 
@@ -245,9 +245,16 @@ def _set_hand() -> None:
 
 
 def _layers(view: View, points: Points) -> None:
-    names = {"ellipse": "The metric's ellipses", "neighbours": "Lines to the deciding neighbours"}
-    for name, label in names.items():
-        st.toggle(label, key=bound(f"layer_{name}", name in view.layers), on_change=_set_layers)
+    names = {
+        "ellipse": (
+            "The metric's ellipses",
+            "Dotted, around your point: all places as far away as its K-th neighbour. "
+            "In the corner: the metric's unit ellipse, its shape only.",
+        ),
+        "neighbours": ("Lines to the deciding neighbours", "From your point to the K training points that vote."),
+    }
+    for name, (label, meaning) in names.items():
+        st.toggle(label, key=bound(f"layer_{name}", name in view.layers), on_change=_set_layers, help=meaning)
 
 
 def _set_layers() -> None:

@@ -43,7 +43,7 @@ def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
 
 @pytest.mark.parametrize(("norm", "sign", "order"), [("l1", "ℓ1", 1), ("linf", "ℓ∞", np.inf)])
 def test_other_norms_and_more_neighbours_draw_the_searched_radius(open_page, norm, sign, order) -> None:
-    page = open_page("/playground?k=3&methods=euclidean~lfda")
+    page = open_page("/playground?k=3&row=6&methods=euclidean~lfda")
     page.get_by_text(sign, exact=True).first.click()
     wait_for_address(page, f"norm={norm}")
     wait_for_length(page, CERTIFIED, 5)
@@ -120,7 +120,7 @@ def test_going_back_undoes_a_change(open_page) -> None:
     page.go_back()
     page.wait_for_function("() => !location.search.includes('at=')")
     settle(page)
-    wait_for_mark(page, 0, SELECTED, *SEVEN.X_train[6])
+    wait_for_mark(page, 0, SELECTED, *SEVEN.X_train[1])
 
 
 def test_leaving_the_page_and_coming_back_keeps_the_picture(open_page) -> None:
@@ -151,7 +151,7 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice(open_page) -> N
     notice = page.get_by_test_id("stAlert")
     for part in ("k=banana", "points=<script>", "'colour'"):
         assert part in notice.inner_text()
-    assert shown_radius(page, 0) == "0.527"
+    assert shown_radius(page, 0) == "0.709"
 
 
 def test_hide_leaves_a_bare_picture_for_a_lesson(open_page) -> None:

@@ -36,7 +36,7 @@ def test_a_moved_point_keeps_its_class() -> None:
 
 @pytest.mark.parametrize(("deleted", "chosen"), [(0, 5), (6, 5), (5, 5)])
 def test_deleting_keeps_a_chosen_row_that_exists(deleted: int, chosen: int) -> None:
-    view = delete_point(DEFAULT, deleted)
+    view = delete_point(replace(DEFAULT, row=6), deleted)
     assert len(view.points) == 6
     assert view.row == chosen
 
