@@ -21,6 +21,13 @@ def resolve_device(device: str = "auto") -> torch.device:
     return torch.device("cpu")
 
 
+def device_name(device: torch.device) -> str:
+    """What people call it."""
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    return "this Mac's GPU" if device.type == "mps" else "the CPU"
+
+
 def device_for_certificates(device: str = "auto") -> torch.device:
     """The same, for float64: Apple's MPS does not have it, so the CPU stands in."""
     chosen = resolve_device(device)

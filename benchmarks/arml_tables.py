@@ -15,44 +15,11 @@ from pathlib import Path
 
 import arml_core as arml
 from arml_core.learners.arml import ARML
+from benchmarks.paper import SMALL, TITLES, table_1, table_2
+from benchmarks.paper import radii as paper_radii
 
-SMALL = ("splice", "pendigits", "satimage", "usps")
 RESULTS = Path(__file__).parent / "results"
 COLUMNS = ("dataset", "seed", "table", "radius", "paper", "ours", "difference", "train_seconds", "certify_seconds")
-
-# dataset: radii, Table 1 (exact 1-NN robust error), Table 2 (certified robust error, K = 11)
-PAPER = {
-    "mnist": (
-        (0.0, 0.5, 1.0, 1.5, 2.0, 2.5),
-        (0.024, 0.089, 0.222, 0.455, 0.757, 0.924),
-        (0.034, 0.101, 0.276, 0.537, 0.76, 0.951),
-    ),
-    "fashion_mnist": (
-        (0.0, 0.5, 1.0, 1.5, 2.0, 2.5),
-        (0.127, 0.348, 0.568, 0.763, 0.859, 0.928),
-        (0.152, 0.371, 0.589, 0.755, 0.856, 0.924),
-    ),
-    "splice": (
-        (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
-        (0.13, 0.233, 0.37, 0.526, 0.652, 0.758),
-        (0.128, 0.221, 0.345, 0.509, 0.666, 0.819),
-    ),
-    "pendigits": (
-        (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
-        (0.028, 0.115, 0.344, 0.598, 0.823, 0.967),
-        (0.035, 0.114, 0.308, 0.568, 0.78, 0.937),
-    ),
-    "satimage": (
-        (0.0, 0.15, 0.3, 0.45, 0.6, 0.75),
-        (0.095, 0.605, 0.839, 0.899, 0.92, 0.946),
-        (0.103, 0.54, 0.824, 0.898, 0.92, 0.943),
-    ),
-    "usps": (
-        (0.0, 0.5, 1.0, 1.5, 2.0, 2.5),
-        (0.043, 0.204, 0.565, 0.857, 0.97, 0.999),
-        (0.057, 0.203, 0.527, 0.867, 0.971, 0.997),
-    ),
-}
 
 
 def reproduce(name: str, seed: int) -> list[dict[str, object]]:
@@ -62,7 +29,7 @@ def reproduce(name: str, seed: int) -> list[dict[str, object]]:
     started = time.perf_counter()
     learner = ARML(random_state=seed).fit(data.X_train, data.y_train)
     trained = time.perf_counter() - started
-    radii, *rows = PAPER[name]
+    radii, rows = paper_radii(name), (table_1(name, "ARML"), table_2(name, "ARML"))
     lines = []
     for table, k, method, paper in ((1, 1, "exact", rows[0]), (2, 11, "theorem1", rows[1])):
         started = time.perf_counter()
@@ -78,7 +45,7 @@ def reproduce(name: str, seed: int) -> list[dict[str, object]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("datasets", nargs="*", default=SMALL, choices=[*PAPER, SMALL], metavar="DATASET")
+    parser.add_argument("datasets", nargs="*", default=SMALL, choices=[*TITLES, SMALL], metavar="DATASET")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--output", type=Path, default=RESULTS / "arml_tables.csv")
     arguments = parser.parse_args()

@@ -10,7 +10,6 @@ boundary attack, which takes nearly all of the time. Metrics are trained with th
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 
@@ -18,10 +17,9 @@ import numpy as np
 
 from arml_core import ARML, MahalanobisKNN, load_dataset, load_metric, robust_error, save_metric
 from arml_core.datasets.table import write_csv
+from benchmarks.paper import SMALL, TITLES, radii
 
 RESULTS = Path(__file__).parent / "results"
-PAPER = Path(__file__).parents[1] / "data" / "paper_results.json"
-TITLES = {"splice": "Splice", "pendigits": "Pendigits", "satimage": "Satimage", "usps": "USPS"}
 
 
 def arml_metric(name: str, folder: Path):
@@ -78,15 +76,14 @@ def report(name, columns, seconds, correct, exact) -> None:
         print(f"  white-box at most the boundary attack on {wins:.1%}; median boundary / white-box {factor:.3f}")
         print(f"  boundary attack takes {seconds['boundary'] / seconds['whitebox']:.0f} x the white-box attack's time")
     print("  ms a point: " + ", ".join(f"{key} {1e3 * s / len(correct):.1f}" for key, s in seconds.items()))
-    radii = json.loads(PAPER.read_text(encoding="utf-8"))["table_2_knn_robust_error"][TITLES[name]]["radii"]
-    print("  radius          " + " ".join(f"{r:6.2f}" for r in radii))
+    print("  radius          " + " ".join(f"{r:6.2f}" for r in radii(name)))
     for key, values in columns.items():
-        print(f"  error {key:12s}" + " ".join(f"{e:6.3f}" for e in robust_error(values, radii)))
+        print(f"  error {key:12s}" + " ".join(f"{e:6.3f}" for e in robust_error(values, radii(name))))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--datasets", nargs="+", choices=TITLES, default=list(TITLES))
+    parser.add_argument("--datasets", nargs="+", choices=SMALL, default=list(SMALL))
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--budget", type=float, default=1.0)
     parser.add_argument("--boundary-steps", type=int, default=25_000)
