@@ -1,5 +1,7 @@
 """The Boundary Attack: repeatable, independent between rows, inside its limits, and as good as the published one."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -86,7 +88,7 @@ def test_a_row_does_not_notice_wrong_rows_beside_it(knn, blobs):
 @pytest.mark.parametrize("norm", NORMS)
 def test_more_steps_never_give_a_larger_radius(knn, blobs, norm):
     radii = [attack(knn, blobs[2], steps, threat=ThreatModel(norm=norm)).upper for steps in (1, 9, 33, 100, 250)]
-    for fewer, more in zip(radii, radii[1:], strict=False):
+    for fewer, more in itertools.pairwise(radii):
         assert np.all(more <= fewer)
     assert np.median(radii[-1]) < 0.9 * np.median(radii[0])
 

@@ -21,7 +21,7 @@ def small_problem(seed: int, norm: float):
 @pytest.mark.parametrize("norm", NORMS)
 def test_it_finds_a_flip_wherever_there_is_one_and_mostly_the_nearest(norm):
     ratios = []
-    for seed in range(40):
+    for seed in range(30, 60):
         X, y, x, k = small_problem(seed, norm)
         knn = MahalanobisKNN(k).fit(X, y)
         found = knn.attack(x[None], threat=ThreatModel(norm=norm))
@@ -33,13 +33,13 @@ def test_it_finds_a_flip_wherever_there_is_one_and_mostly_the_nearest(norm):
         assert knn.predict(found.adversarial)[0] != found.predicted[0]
         ratios.append(found.upper[0] / real.open)
     assert min(ratios) >= 1 - 1e-7
-    assert np.mean(np.array(ratios) < 1.001) >= 0.8, np.sort(ratios)
+    assert np.mean(np.array(ratios) < 1.001) > 0.8, np.sort(ratios)
 
 
 def test_a_winner_without_a_majority_is_enough():
     """Four classes of one row each and K = 2: the smaller of the two labels wins."""
     found = MahalanobisKNN(2).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 2, 3]).attack([[0.2]])
-    assert found.upper[0] == pytest.approx(1.3 - 0.5, abs=1e-6) or found.upper[0] == pytest.approx(0.8, abs=1e-6)
+    assert found.upper[0] == pytest.approx(0.8, abs=1e-6)  # past the middle of 0 and 2, {1, 2} are the neighbours
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -50,7 +50,7 @@ def test_it_is_not_above_a_long_boundary_attack(norm):
     knn = MahalanobisKNN(7).fit(X[:80], y[:80])
     threat = ThreatModel(norm=norm)
     white = knn.attack(X[80:], threat=threat)
-    black = knn.attack(X[80:], method="boundary", steps=1000, threat=threat)
+    black = knn.attack(X[80:], method="boundary", steps=500, threat=threat)
     assert np.mean(white.upper <= black.upper) >= 0.9
     assert np.median(white.upper / black.upper) < 1.0
 
@@ -69,7 +69,7 @@ def test_the_same_question_has_the_same_answer_whoever_else_asks():
 @pytest.mark.parametrize("method", ["whitebox", "boundary"])
 def test_leave_one_out_attacks_the_classifier_without_that_row(method):
     rng = np.random.default_rng(4)
-    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    X, y = rng.normal(size=(40, 3)), np.arange(30, 60) % 2
     knn = MahalanobisKNN(3).fit(X, y)
     rows = [[0, 5], [9], [11, 12]]
     x = X[[0, 9, 11]]

@@ -37,27 +37,110 @@ def moves(n: int, norm: float, toward: np.ndarray, rng: np.random.Generator) -> 
     return v * np.where(rng.random(n) < 0.5, np.sqrt(rng.random(n)), 1 - 1e-3 * rng.random(n))[:, None]
 
 
-def check(knn: MahalanobisKNN, x: np.ndarray, threat: ThreatModel, rng, exact: bool = True, n_samples: int = 20_000):
-    """One point: both sides meet, the upper one is real, and nothing below the lower one flips."""
+def places_of_ties(X: np.ndarray, x: np.ndarray, radius: float, norm: float, rng) -> np.ndarray:
+    """Points equally far from two training rows, where training order decides: middles, and others on bisectors."""
+    a, b = rng.integers(len(X), size=(2, 20_000))
+    middle, along = (X[a] + X[b]) / 2, (X[b] - X[a])[:, ::-1] * [1.0, -1.0]
+    points = np.vstack([middle, middle + rng.integers(-4, 5, size=(len(a), 1)) / 4 * along])
+    return points[np.linalg.norm(points - x, norm, axis=1) < radius * (1 - 1e-9)]
+
+
+def check(knn: MahalanobisKNN, X, x: np.ndarray, threat: ThreatModel, rng, n_samples: int = 20_000):
+    """One point: the upper side is real, no place of ties below the lower side flips, and no other below the upper."""
     found = knn.certify(x[None], method="search", threat=threat, budget=60.0)
     lower, upper, point = found.lower[0], found.upper[0], found.adversarial[0]
-    assert np.isfinite(upper)
+    assert lower <= upper < np.inf
     assert knn.predict(point[None])[0] != found.predicted[0]
     assert np.linalg.norm(point - x, threat.norm) == pytest.approx(upper, rel=1e-12)
-    assert lower <= upper
-    assert found.exact[0] or not exact, (lower, upper)
-    inside = x + lower * (1 - 1e-9) * moves(n_samples, threat.norm, point - x, rng)
+    inside = x + upper * (1 - 1e-5) * moves(n_samples, threat.norm, point - x, rng)
     assert np.all(knn.predict(inside) == found.predicted[0])
+    ties = places_of_ties(X, x, lower, threat.norm, rng)
+    if len(ties):
+        assert np.all(knn.predict(ties) == found.predicted[0])
     return found
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_both_sides_meet_on_every_layout(layout, norm):
+def test_every_layout_is_searched_to_the_end(layout, norm):
+    """Sides may stay apart only where many bisectors coincide, so that a set of neighbours lives on a line of ties."""
     for seed, (n, k, n_classes) in enumerate([(300, 15, 2), (120, 4, 3), (40, 7, 4)]):
         rng = np.random.default_rng([seed, LAYOUTS.index(layout)])
         X, y = training_set(layout, n, n_classes, rng)
         y = np.where(X[:, 0] > np.median(X[:, 0]), y, 0)  # a side where class 0 is safe, so that radii are not tiny
         knn = MahalanobisKNN(k).fit(X, y)
         x = X[rng.integers(n)] + 0.3 * X.std() * rng.normal(size=2)
-        check(knn, x, ThreatModel(norm=norm), rng, n_samples=20_000 if n == 300 else 4_000)
+        found = check(knn, X, x, ThreatModel(norm=norm), rng, n_samples=20_000 if n == 300 else 4_000)
+        assert found.exact[0] or layout in ("grid", "rings"), (found.lower, found.upper)
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_one_movable_feature_is_a_walk_along_a_line(norm):
+    """The true radius by trying every cell between the places where two rows are equally far."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n, k = (300, 15) if seed == 0 else (40, int(rng.integers(1, 8)))
+        X, y = rng.normal(size=(n, 3)), rng.integers(3, size=n)
+        x = rng.normal(size=3)
+        threat = ThreatModel(norm=norm, frozen=[0, 2], costs=[1.0, 4.0, 1.0])
+        knn = MahalanobisKNN(k).fit(X, y)
+        found = knn.certify(x[None], method="search", threat=threat, budget=60.0)
+        a, b = np.triu_indices(n, 1)
+        gap = np.sum((X[a] - x) ** 2, axis=1) - np.sum((X[b] - x) ** 2, axis=1)
+        steps = np.sort(gap / (2 * (X[a, 1] - X[b, 1])))  # where a and b are equally far
+        steps = steps[np.abs(steps) < 5]
+        cells = (steps[1:] + steps[:-1]) / 2
+        answers = knn.predict(x + cells[:, None] * np.array([0.0, 1.0, 0.0]))
+        nearer = np.where(cells > 0, steps[:-1], -steps[1:])  # the near end of each cell
+        flipped = (answers != found.predicted[0]) & (np.diff(steps) > 1e-9)
+        assert flipped.any()
+        expected = 4.0 * nearer[flipped].min()
+        assert found.exact[0]
+        assert found.upper[0] == pytest.approx(expected, rel=1e-5)
+        assert found.lower[0] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_two_rows_a_hair_apart_far_from_the_point(norm):
+    """A boundary between rows 1e-5 apart, seen from a distance of 10: rounding may cost the upper side a little."""
+    X = np.array([[0.0, 0.0], [1e-5, 0.0], [3.0, 9.0], [-4.0, 7.0]])
+    knn = MahalanobisKNN(1).fit(X, [0, 1, 0, 0])
+    found = knn.certify([[-1.0, -10.0]], method="search", threat=ThreatModel(norm=norm), budget=20.0)
+    assert knn.predict(found.adversarial)[0] == 1
+    assert 1.000005 * (1 - 1e-4) <= found.lower[0] <= 1.000005
+    assert 1.000005 * (1 - 1e-9) <= found.upper[0] <= 1.02
+
+
+def test_a_box_that_lets_nothing_flip_proves_it():
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 20])
+    knn = MahalanobisKNN(5).fit(X, np.arange(40) // 20)
+    found = knn.certify(X[:3], method="search", threat=ThreatModel(box=(-3.0, 3.0)), budget=20.0)
+    assert np.all(found.lower > 6 * np.sqrt(2)), "nothing in the box is farther than its diagonal"
+    assert np.isposinf(found.upper).all()
+
+
+def test_the_corner_of_a_box_is_found():
+    """The nearest flip without a box lies outside it; inside, the way goes along its side."""
+    X, y = np.array([[0.0, 0.0], [4.0, 2.0]]), [0, 1]
+    knn = MahalanobisKNN(1).fit(X, y)
+    x = np.array([[0.5, 0.0]])  # flips where 2a + b >= 5; the box ends at a = 2
+    threat = ThreatModel(box=((-9.0, -9.0), (2.0, 9.0)))
+    found = knn.certify(x, method="search", threat=threat)
+    free = knn.certify(x, method="search")
+    assert free.upper[0] == pytest.approx(4.0 / np.sqrt(5.0), rel=1e-6)
+    assert found.upper[0] == pytest.approx(np.hypot(1.5, 1.0), rel=1e-6)
+    assert found.lower[0] == pytest.approx(np.hypot(1.5, 1.0), rel=1e-6)
+    assert found.adversarial[0, 0] <= 2.0
+
+
+def test_a_box_with_no_more_than_k_rows_in_reach():
+    """Nobody can be exchanged, so nothing can flip."""
+    X = np.array([[0.1], [-0.2], [-1.4], [-1.4], [0.3]])
+    found = (
+        MahalanobisKNN(3)
+        .fit(X, [0, 1, 1, 0, 2])
+        .certify([[0.17]], method="search", threat=ThreatModel(norm=1, box=(0.0, 0.0)))
+    )
+    assert np.isposinf(found.lower[0])
+    assert np.isposinf(found.upper[0])
