@@ -37,7 +37,8 @@ class Neighbourhood:
     h: FloatArray
     d: FloatArray
     label: IntArray
-    index: IntArray  # of the training points
+    index: IntArray  # of the training points, and the first of those M-identical to each
+    twin: IntArray
     room: tuple[FloatArray, FloatArray] | None
     norm: float
 
@@ -83,8 +84,18 @@ class Neighbourhood:
             worst = front[np.argsort(-keys[front])[:NEW_PAIRS]]
             nearest = back[np.argsort(keys[back])[:NEW_PAIRS]] if len(back) <= 64 else _smallest(keys, back)
             candidates = [(worst[0], b) for b in nearest] + [(a, nearest[0]) for a in worst[1:]]
-            fresh += [(int(a), int(b)) for a, b in candidates if keys[a] - keys[b] > -0.5 * margin]
+            fresh += [
+                (int(a), int(b)) for a, b in candidates if keys[a] - keys[b] > -0.5 * margin and not self._settled(a, b)
+            ]
         return [pair for pair in dict.fromkeys(fresh) if pair not in known]
+
+    def _settled(self, a: int, b: int) -> bool:
+        """Whether training order alone keeps a ahead of b: they are M-identical, and a comes first."""
+        return bool(self.twin[a] == self.twin[b] and self.index[a] < self.index[b])
+
+    def nearest(self, places: IntArray, values: FloatArray) -> IntArray:
+        """`places` by rising `values` (one per point of the neighbourhood), ties by training order."""
+        return places[np.lexsort([self.index[places], values[places]])]
 
 
 def _smallest(keys: FloatArray, places: IntArray) -> IntArray:

@@ -145,6 +145,11 @@ class _PointAttack:
         for _ in range(RETRIES):
             place = self._neighbourhood()
             deltas = self._search(place, start)
+            if not deltas and start is None:
+                start = self._misclassified(predict)
+                if start is not None:
+                    self._widen(threat.reduce_move(start - self.exact_x))
+                    continue
             if not deltas:
                 return best
             points = threat.keep_within((self.exact_x + threat.expand(np.stack(deltas))).astype(self.x.dtype), self.x)
@@ -159,6 +164,20 @@ class _PointAttack:
                 self.margin *= 30
         return best
 
+    def _misclassified(self, predict: Callable[[NDArray[np.floating]], IntArray]) -> FloatArray | None:
+        """The nearest of some training points of other classes that is really misclassified: a last resort."""
+        reference = self.triplets.reference
+        rivals = np.flatnonzero((self.class_of != self.label) & np.isfinite(self.d))
+        rivals = rivals[np.argsort(self.d[rivals])]
+        some = np.union1d(rivals[:POOL], rivals[:: max(1, len(rivals) // POOL)])
+        points = reference.points(reference.order[some])
+        points = self.triplets.threat.keep_within(points, self.exact_x)
+        flipped = np.flatnonzero(predict(points.astype(self.x.dtype)) != self.label)
+        if not len(flipped):
+            return None
+        sizes = self.triplets.threat.size(points[flipped] - self.exact_x)
+        return np.asarray(points[flipped[sizes.argmin()]])
+
     def _neighbourhood(self) -> Neighbourhood:
         triplets = self.triplets
         room = triplets.threat.room(self.exact_x)
@@ -167,6 +186,7 @@ class _PointAttack:
             self.d[self.pool],
             self.class_of[self.pool],
             triplets.reference.order[self.pool],
+            triplets.reference.twin[triplets.reference.order[self.pool]],
             room,
             triplets.threat.norm,
         )
@@ -270,7 +290,7 @@ class _PointAttack:
     def _choose(self, place: Neighbourhood, delta: FloatArray) -> Choice | None:
         """The cheapest choice that x + δ already fulfils: the winner there, and whom it may leave inside."""
         keys = place.keys(delta)
-        inside = np.argsort(keys, kind="stable")[: self.n_neighbors]
+        inside = place.nearest(np.arange(len(keys)), keys)[: self.n_neighbors]
         votes = np.bincount(place.label[inside], minlength=self.triplets.reference.n_classes)
         winner = int(votes.argmax())
         if winner == self.label:
@@ -280,8 +300,8 @@ class _PointAttack:
         members, positives = (np.flatnonzero(place.label == c) for c in (winner, self.label))
         if split is None or len(members) < split[0]:
             return None
-        j = members[np.argsort(keys[members])[: split[0]]]
-        i = positives[np.argsort(keys[positives])[: split[1]]]
+        j = place.nearest(members, keys)[: split[0]]
+        i = place.nearest(positives, keys)[: split[1]]
         return Choice(winner, j, i, others)
 
     def _orders(self, place: Neighbourhood, choice: Choice) -> list[Order]:

@@ -79,7 +79,8 @@ class PointSearch:
         found = walk(plane, limit, deadline, self._step_into)
         if self.adversarial is not None and found < self.upper * (1 - 1e-7):
             self._try(self.adversarial.astype(np.float64))  # slide into the corner that stepping only came near
-        proved = found * (1 - 1e-8) - 1e-9 * spread
+        whole_box = np.all(plane.high - plane.low < limit)  # the rectangle was the box itself, and nothing in it flips
+        proved = np.inf if whole_box and found >= limit else found * (1 - 1e-8) - 1e-9 * spread
         self.lower = max(self.lower, min(proved, self.upper))
 
     def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:

@@ -42,7 +42,7 @@ def situations(draw, boxed: bool):
         cut = int(rng.integers(1, n))
         orders.append((shuffled[:cut][:4], shuffled[cut:]))
     norm = draw(st.sampled_from(NORMS))
-    place = Neighbourhood(h, d, np.zeros(n, dtype=np.intp), np.arange(n), room, norm)
+    place = Neighbourhood(h, d, np.zeros(n, dtype=np.intp), np.arange(n), np.arange(n), room, norm)
     return place, orders
 
 
@@ -84,7 +84,7 @@ def test_projection_is_the_smallest_move_inside_a_box(situation, margin):
 @pytest.mark.parametrize("norm", NORMS)
 def test_contradicting_orders_have_no_projection(norm):
     h = np.array([[1.0, 0.0], [-1.0, 0.5]])
-    place = Neighbourhood(h, np.array([1.0, 1.25]), np.zeros(2, dtype=np.intp), np.arange(2), None, norm)
+    place = Neighbourhood(h, np.array([1.0, 1.25]), np.zeros(2, dtype=np.intp), np.arange(2), np.arange(2), None, norm)
     first, second = np.array([0]), np.array([1])
     assert place.project([(first, second), (second, first)], 1e-3) is None
 
@@ -93,10 +93,10 @@ def test_contradicting_orders_have_no_projection(norm):
 def test_a_box_in_the_way_has_no_projection(norm):
     h = np.array([[3.0, 0.0], [-1.0, 0.0]])  # the middle is 1 to the right; the box ends at 0.9
     room = np.array([5.0, 5.0]), np.array([0.9, 5.0])
-    place = Neighbourhood(h, np.array([9.0, 1.0]), np.zeros(2, dtype=np.intp), np.arange(2), room, norm)
+    place = Neighbourhood(h, np.array([9.0, 1.0]), np.zeros(2, dtype=np.intp), np.arange(2), np.arange(2), room, norm)
     orders = [(np.array([0]), np.array([1]))]
     assert place.project(orders, 1e-9) is None
-    free = Neighbourhood(h, np.array([9.0, 1.0]), np.zeros(2, dtype=np.intp), np.arange(2), None, norm)
+    free = Neighbourhood(h, np.array([9.0, 1.0]), np.zeros(2, dtype=np.intp), np.arange(2), np.arange(2), None, norm)
     assert free.size(free.project(orders, 1e-9)) == pytest.approx(1.0, rel=1e-6)
 
 
