@@ -78,7 +78,8 @@ def walk(plane: Plane, upper: float, deadline: float, enter: Enter) -> float:
         if time.perf_counter() > deadline or visited >= MOST_REGIONS:
             return min(lower, distance)
         if plane.flips(region):
-            lower = min(lower, distance)
+            if _possible(plane, region):
+                lower = min(lower, distance)
             if enter(_nearest_in(plane, region, polygon), polygon.mean(axis=0)):
                 break
         for neighbour in _neighbours(plane, region, polygon):
@@ -152,6 +153,28 @@ def _neighbours(plane: Plane, region: Region, corners: FloatArray) -> Iterator[R
         exchanges |= {(a, b) for a, b in itertools.product(out.tolist(), new.tolist()) if plane.before[b] != a}
     for a, b in exchanges:
         yield (region - {a}) | {b}
+
+
+def _possible(plane: Plane, region: Region) -> bool:
+    """Whether training order allows a region that splits several groups of M-identical points.
+
+    Two such groups are both split only where their distances are equal, and there the points that come first in
+    training order are the ones inside.
+    """
+    split = [a for a in region if plane.after[a] >= 0 and plane.after[a] not in region]  # the last one in of each
+    if len(split) < 2:
+        return True
+    inside, outside = [], []
+    for last in split:
+        a = last
+        while a >= 0:
+            inside.append(a)
+            a = int(plane.before[a])
+        a = int(plane.after[last])
+        while a >= 0:
+            outside.append(a)
+            a = int(plane.after[a])
+    return max(inside) < min(outside)
 
 
 def _nearest_in(plane: Plane, region: Region, corners: FloatArray) -> FloatArray:

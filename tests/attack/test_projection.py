@@ -104,7 +104,7 @@ def test_a_box_in_the_way_has_no_projection(norm):
 def test_nothing_larger_than_the_limit_is_returned(norm):
     rng = np.random.default_rng(3)
     h = rng.normal(size=(8, 3))
-    place = Neighbourhood(h, np.sum(h**2, axis=1), np.zeros(8, dtype=np.intp), np.arange(8), None, norm)
+    place = Neighbourhood(h, np.sum(h**2, axis=1), np.zeros(8, dtype=np.intp), np.arange(8), np.arange(8), None, norm)
     orders = [(np.argsort(-place.d)[:1], np.argsort(-place.d)[1:])]
     size = place.size(place.project(orders, 1e-9))
     assert size > 0
