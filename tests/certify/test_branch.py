@@ -6,6 +6,7 @@ import pytest
 from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.certify.pairs import PairGraph
 from arml_core.certify.rows import Rows
+from arml_core.certify.search import PointSearch
 from tests import oracles
 from tests.attack.oracles import least, normalised, slack, truth
 
@@ -33,6 +34,27 @@ def test_without_a_limit_the_lower_side_of_two_classes_is_the_truth(seed, norm):
     assert found.lower[0] <= real.ruled * (1 + 1e-7) + 1e-9
     assert found.upper[0] >= real.closed * (1 - 1e-7) - 1e-9
     assert found.lower[0] >= min(real.closed, found.upper[0]) * (1 - 1e-6) - 1e-7
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("seed", range(12))
+def test_without_an_attack_the_lower_side_of_two_classes_is_the_truth(seed, norm):
+    """Nothing from above hides a bound that is too high."""
+    d, k = 3 + seed % 3, 2 + seed % 4
+    M, X, y, x = binary_problem(100 + seed, n=12, d=d)
+    knn = MahalanobisKNN(k, M).fit(X, y)
+    threat = ThreatModel(norm=norm)
+    votes = knn.certify(x[None], threat=threat)
+    label = int(votes.predicted[0])
+    nobody = np.empty(0, dtype=np.intp)
+    search = PointSearch(
+        knn._triplets_for(threat), x, label, k, nobody, knn.predict, lambda start: None, float(votes.lower[0])
+    )
+    search.run(60.0)
+    real = truth(M, X, y, x, label, k, oracles.Threat(norm))
+    assert search.lower <= real.ruled * (1 + 1e-7) + 1e-9
+    if np.sum(y == label) >= k:  # with fewer, a flip may leave all of them inside, and only `votes` speaks
+        assert search.lower >= min(real.closed, 1e3) * (1 - 1e-6) - 1e-7
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-10, 1e-6, 1e6, 1e12])
