@@ -153,7 +153,7 @@ def main() -> None:
         report("K, 7 points, 3 pictures", slider(browser, base, "", "Neighbours (K)", 10), VIEW)
         report("K, 100 points, 4 pictures", slider(browser, base, four, "Neighbours (K)", 16), VIEW)
         report("norm, 7 points, 3 pictures", norms(browser, base, "", 12), VIEW)
-        report("ARML epoch, 7 points", slider(browser, base, "", "Epoch of ARML's training", 12), VIEW)
+        report("ARML epoch, 7 points", slider(browser, base, "?epoch=400", "Epoch of ARML's training", 12), VIEW)
         report("moved point, 200 points, 4 learners", moves(browser, base, 8), MOVE)
 
 
