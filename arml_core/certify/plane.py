@@ -139,6 +139,8 @@ def _cut(corners: FloatArray, values: FloatArray) -> FloatArray:
 def _neighbours(plane: Plane, region: Region, corners: FloatArray) -> Iterator[Region]:
     """The regions that share at least a corner with this one: one point leaves, one enters."""
     inside, outside = _sides(plane, region)
+    if not len(outside):
+        return  # everybody in reach is a neighbour: nobody is left to enter
     # Among M-identical points training order decides: the last one in leaves first, the first one out enters first.
     leaving = inside[[plane.after[a] < 0 or plane.after[a] not in region for a in inside]]
     entering = outside[[plane.before[b] < 0 or plane.before[b] in region for b in outside]]
