@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
+from arml_core.certify.search import PointSearch
+from tests import oracles
+from tests.attack.oracles import truth
 
 LAYOUTS = ("random", "clustered", "grid", "collinear", "duplicated", "rings")
 
@@ -109,6 +112,32 @@ def test_two_rows_a_hair_apart_far_from_the_point(norm):
     assert knn.predict(found.adversarial)[0] == 1
     assert 1.000005 * (1 - 1e-4) <= found.lower[0] <= 1.000005
     assert 1.000005 * (1 - 1e-9) <= found.upper[0] <= 1.02
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+def test_without_an_upper_side_the_lower_one_is_the_truth(norm):
+    """A classifier that is never seen to be fooled: nothing from above hides a bound that is too high."""
+    for seed in range(10):
+        rng = np.random.default_rng([seed, 5])
+        X, y = training_set(LAYOUTS[seed % 5], 10, 2 + seed % 2, rng)
+        x, k = rng.normal(size=2), 1 + seed % 4
+        knn = MahalanobisKNN(k).fit(X, y)
+        threat = ThreatModel(norm=norm)
+        label = int(knn.predict(x[None])[0])
+        search = PointSearch(
+            knn._triplets_for(threat),
+            x,
+            label,
+            k,
+            np.empty(0, dtype=np.intp),
+            lambda points, label=label: np.full(len(points), label),
+            lambda start: None,
+            0.0,
+        )
+        search.run(60.0)
+        real = truth(np.eye(2), X, y, x, label, k, oracles.Threat(norm))
+        assert search.lower <= real.ruled * (1 + 1e-9)
+        assert search.lower >= min(real.closed, 10 * np.ptp(X)) * (1 - 1e-5) - 1e-6 * np.ptp(X)
 
 
 def test_a_box_that_lets_nothing_flip_proves_it():
