@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
 
-from ..certify.qp import least_distance
+from ..certify.qp import least_distance, least_distance_by_program
 from ..rounding import BoolArray, FloatArray, IntArray
 
 ROUNDS = 60
@@ -144,52 +143,23 @@ class _Quadratic:
 
 
 class _Linear:
-    """ℓ1 and ℓ∞: a linear program, solved by HiGHS."""
+    """ℓ1 and ℓ∞: a linear program; the box is part of it."""
 
-    def __init__(self, room: tuple[FloatArray, FloatArray] | None, width: int, norm: float) -> None:
-        self.width, self.norm = width, norm
-        self.down: FloatArray
-        self.up: FloatArray
-        self.down, self.up = room if room is not None else (np.full(width, np.inf), np.full(width, np.inf))
+    def __init__(self, room: tuple[FloatArray, FloatArray] | None, norm: float) -> None:
+        self.room, self.norm = room, norm
 
     def leaves_box(self, delta: FloatArray) -> bool:
-        return False  # the bounds are part of the program
+        return False
 
     def solve(self, normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray, BoolArray] | None:
         lengths = np.abs(normals).max(axis=1, initial=0.0)
         lengths[lengths == 0] = 1.0
-        normals, offsets = normals / lengths[:, None], offsets / lengths
-        if self.norm == 1:  # δ = up - down, minimise their sum
-            answer = linprog(
-                np.ones(2 * self.width),
-                A_ub=np.hstack([-normals, normals]),
-                b_ub=-offsets,
-                bounds=np.column_stack([np.zeros(2 * self.width), np.concatenate([self.up, self.down])]),
-                method="highs",
-            )
-            delta = None if answer.x is None else answer.x[: self.width] - answer.x[self.width :]
-        else:  # -t ≤ δ ≤ t, minimise t; δ = s - t with 0 ≤ s ≤ 2t
-            delta = self._smallest_cube(normals, offsets)
-        if delta is None:
-            return None
-        return delta, np.ones(len(offsets), dtype=bool)
-
-    def _smallest_cube(self, normals: FloatArray, offsets: FloatArray) -> FloatArray | None:
-        n, width = normals.shape
-        ones = np.ones((width, 1))
-        eye = np.eye(width)
-        answer = linprog(
-            np.concatenate([np.zeros(width), [1.0]]),
-            A_ub=np.vstack(
-                [np.hstack([-normals, np.zeros((n, 1))]), np.hstack([eye, -ones]), np.hstack([-eye, -ones])]
-            ),
-            b_ub=np.concatenate([-offsets, np.zeros(2 * width)]),
-            bounds=np.column_stack([np.append(-self.down, 0.0), np.append(self.up, np.inf)]),
-            method="highs",
+        delta, _, feasible = least_distance_by_program(
+            normals / lengths[:, None], offsets / lengths, self.norm, self.room
         )
-        return None if answer.x is None else np.asarray(answer.x[:-1])
+        return (delta, np.ones(len(offsets), dtype=bool)) if feasible else None
 
 
 def _solver(place: Neighbourhood) -> _Quadratic | _Linear:
     width = place.h.shape[1]
-    return _Quadratic(place.room, width) if place.norm == 2 else _Linear(place.room, width, place.norm)
+    return _Quadratic(place.room, width) if place.norm == 2 else _Linear(place.room, place.norm)

@@ -19,12 +19,11 @@ import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ..rounding import TINY, BoolArray, FloatArray, gamma
 from .bounds import Case
 from .pairs import PairGraph
-from .qp import least_distance
+from .qp import least_distance, least_distance_by_program
 
 ROUNDS = 40
 MEETING = 1e-7  # relative: closer than this, both sides count as met
@@ -212,7 +211,7 @@ class BranchAndBound:
         if self.local.norm == 2:
             delta, multipliers, feasible = least_distance(unit, scaled)
         else:
-            delta, multipliers, feasible = _linear_program(unit, scaled, self.local.norm)
+            delta, multipliers, feasible = least_distance_by_program(unit, scaled, self.local.norm)
         multipliers = multipliers / lengths
         if not feasible:  # believed only if the multipliers prove it
             if self._dual_bound(pairs, multipliers) >= self.settled:
@@ -230,49 +229,3 @@ class BranchAndBound:
         if above <= 0:
             return 0.0
         return self.rounding * above / (below + error) if below + error > 0 else np.inf
-
-
-def _linear_program(normals: FloatArray, offsets: FloatArray, norm: float) -> tuple[FloatArray, FloatArray, bool]:
-    """ℓ1 and ℓ∞: minimise ‖δ‖ subject to ``normals @ δ ≥ offsets``; as :func:`least_distance`."""
-    n, width = normals.shape
-    if norm == 1:
-        costs, matrix, limits = np.ones(2 * width), np.hstack([-normals, normals]), -offsets
-        bounds: list[tuple[float | None, float | None]] = [(0, None)] * (2 * width)
-    else:
-        costs = np.append(np.zeros(width), 1.0)
-        matrix = np.vstack([np.hstack([-normals, np.zeros((n, 1))]), _absolute_below(width)])
-        limits = np.concatenate([-offsets, np.zeros(2 * width)])
-        bounds = [(None, None)] * width + [(0, None)]
-    answer = linprog(costs, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs")
-    if answer.x is None:
-        return np.zeros(width), _contradiction(normals, offsets, norm), False
-    delta = answer.x[:width] - answer.x[width:] if norm == 1 else answer.x[:width]
-    return delta, np.maximum(-answer.ineqlin.marginals[:n], 0.0), True
-
-
-def _contradiction(normals: FloatArray, offsets: FloatArray, norm: float) -> FloatArray:
-    """Multipliers that come as close as possible to proving that the half-spaces have no point in common.
-
-    Maximises λ·offsets with the merged normal at most 1 in the dual norm; where the program is infeasible this is
-    limited only by the cap on λ.
-    """
-    n, width = normals.shape
-    if norm == 1:  # dual ℓ∞
-        costs, matrix = -offsets, np.vstack([normals.T, -normals.T])
-        limits = np.ones(2 * width)
-        bounds = [(0.0, 1e9)] * n
-    else:  # dual ℓ1: |merged| ≤ z, Σ z ≤ 1
-        costs = np.concatenate([-offsets, np.zeros(width)])
-        eye = np.eye(width)
-        top = np.vstack([np.hstack([normals.T, -eye]), np.hstack([-normals.T, -eye])])
-        matrix = np.vstack([top, np.concatenate([np.zeros(n), np.ones(width)])])
-        limits = np.append(np.zeros(2 * width), 1.0)
-        bounds = [(0.0, 1e9)] * n + [(0.0, 1.0)] * width
-    answer = linprog(costs, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs")
-    return np.zeros(n) if answer.x is None else np.maximum(answer.x[:n], 0.0)
-
-
-def _absolute_below(width: int) -> FloatArray:
-    """Rows of ``|δ_k| ≤ t`` for the variables (δ, t)."""
-    eye, column = np.eye(width), np.ones((width, 1))
-    return np.vstack([np.hstack([eye, -column]), np.hstack([-eye, -column])])
