@@ -42,6 +42,16 @@ def test_a_winner_without_a_majority_is_enough():
     assert found.upper[0] == pytest.approx(0.8, abs=1e-6)  # past the middle of 0 and 2, {1, 2} are the neighbours
 
 
+@pytest.mark.parametrize(("labels", "radius"), [([1, 1, 0, 0], 1.4), ([0, 0, 1, 1], 3.15)])
+def test_a_tied_vote_is_enough_for_the_smaller_label_only(labels, radius):
+    """K = 2: label 0 wins with one of the two neighbours (past 1.5), label 1 needs both (past 3.25)."""
+    knn = MahalanobisKNN(2).fit([[0.0], [0.5], [3.0], [6.0]], labels)
+    assert knn.attack([[0.1]]).upper[0] == pytest.approx(radius, abs=1e-6)
+    found = knn.certify([[0.1]], method="search")
+    assert found.lower[0] == pytest.approx(radius, abs=1e-6)
+    assert found.exact[0]
+
+
 @pytest.mark.parametrize("norm", NORMS)
 def test_it_is_not_above_a_long_boundary_attack(norm):
     rng = np.random.default_rng(2)
