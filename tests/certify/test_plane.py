@@ -173,3 +173,13 @@ def test_a_box_with_no_more_than_k_rows_in_reach():
     )
     assert np.isposinf(found.lower[0])
     assert np.isposinf(found.upper[0])
+
+
+def test_a_feature_that_mostly_has_one_value_still_has_a_scale():
+    """x lies on the boundary; both sides vanish against the data, whose movable feature is -1 in most rows."""
+    X = np.array([[-1.0, 1.0], [-1.0, 1.0], [2.0, 2.0]])
+    threat = ThreatModel(norm=np.inf, frozen=[1])
+    found = MahalanobisKNN(1).fit(X, [1, 0, 0]).certify([[0.0, 3.0]], method="search", threat=threat)
+    assert found.lower[0] == 0.0
+    assert found.upper[0] <= 1e-9
+    assert found.exact[0]
