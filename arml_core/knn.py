@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .attack import AttackResult, attack_point, boundary_attack, whitebox
+from .attack import AttackResult, attack_point, boundary_attack, whitebox_attack
 from .attack.boundary import STEPS as BOUNDARY_STEPS
 from .certify import (
     Certificates,
@@ -226,7 +226,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             both = self._both_sides(task, "exact", 0.0, task.progress(callback))
             found = both.upper, both.adversarial
         else:
-            found = whitebox(
+            found = whitebox_attack(
                 task.triplets,
                 task.points,
                 task.labels,

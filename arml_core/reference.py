@@ -58,7 +58,8 @@ class Reference:
     def spread(self, threat: ResolvedThreat) -> float:
         """How far training points typically lie from the centre, as an attacker measures it."""
         sample = self.x[:: max(1, len(self.x) // SAMPLE)].astype(np.float64) - self.centre
-        return float(np.median(np.linalg.norm(threat.reduce_move(sample), ord=threat.norm, axis=1)))
+        distances = np.linalg.norm(threat.reduce_move(sample), ord=threat.norm, axis=1)
+        return float(np.median(distances) or distances.mean())  # most rows may share what can move
 
     def points(self, indices: IntArray) -> FloatArray:
         """Training points, as the classifier places them (M-identical ones on top of each other)."""

@@ -2,6 +2,6 @@
 
 from .boundary import boundary_attack
 from .result import AttackResult
-from .whitebox import attack_point, whitebox
+from .whitebox import attack_point, whitebox_attack
 
-__all__ = ["AttackResult", "attack_point", "boundary_attack", "whitebox"]
+__all__ = ["AttackResult", "attack_point", "boundary_attack", "whitebox_attack"]

@@ -9,6 +9,7 @@ out. Every point it returns has been given to ``predict``.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -22,11 +23,13 @@ from ..rounding import FloatArray, IntArray, gamma
 from .projection import Neighbourhood, Order
 
 POOL = 192  # training points of each kind (positives, rivals) the search looks at
-ANCHORS = 5
+ANCHORS = 8
+TRADED = 3  # local optima that are improved by trading
 CHOICES = 8
 TRADES = 6
 SMALL_POOL = 64  # with so few points around, every kind of first choice is affordable
 STARTING_POINTS = 24
+MOST_CHOICES = 400
 MARGIN = 1e-9
 RETRIES = 4
 
@@ -44,7 +47,7 @@ class Choice:
     o: IntArray
 
 
-def whitebox(
+def whitebox_attack(
     triplets: Triplets,
     x: NDArray[np.floating],
     labels: IntArray,
@@ -216,11 +219,15 @@ class _PointAttack:
                 if delta is not None:
                     found.append((place.size(delta), delta))
                     best = min(best, place.size(delta))
+        if not found and len(place.d) <= SMALL_POOL:
+            tries = (self._descend(place, choice, np.inf) for choice in self._every_choice(place))
+            found = [(place.size(delta), delta) for delta in tries if delta is not None]
         found.sort(key=lambda pair: pair[0])
-        if found:
-            better = self._trade(place, found[0][1])
-            if place.size(better) < found[0][0]:
-                found.insert(0, (place.size(better), better))
+        for size, delta in found[:TRADED]:
+            better = self._trade(place, delta)
+            if place.size(better) < size:
+                found.append((place.size(better), better))
+        found.sort(key=lambda pair: pair[0])
         return [delta for _, delta in found[:3]]
 
     def _first_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice]:
@@ -237,10 +244,17 @@ class _PointAttack:
             if choice is not None:
                 yield choice
         for anchor in self._anchors(place):
+            c = int(place.label[anchor])
             to_anchor = np.sum((place.h - place.h[anchor]) ** 2, axis=1)
-            choice = self._around(place, int(place.label[anchor]), to_anchor, still)
-            if choice is not None:
-                yield choice
+            choice = self._around(place, c, to_anchor, still)
+            if choice is None:
+                continue
+            yield choice
+            reached = place.project([(np.array([anchor]), self._back(place, c, choice.i))], self.margin)
+            if reached is not None:  # who is near once the anchor alone is ahead?
+                choice = self._around(place, c, place.keys(reached), reached)
+                if choice is not None:
+                    yield choice
 
     def _choices_at_training_points(self, place: Neighbourhood) -> Iterator[Choice]:
         """What wins at training points and halfway between them: first choices where no class has a majority."""
@@ -257,6 +271,19 @@ class _PointAttack:
             if key not in seen:
                 seen.add(key)
                 yield choice
+
+    def _every_choice(self, place: Neighbourhood) -> Iterator[Choice]:
+        """Ways to choose J and I of a majority, nearest first, up to a limit: for regions no other start reaches."""
+        nobody = np.empty(0, dtype=np.intp)
+        positives = place.nearest(np.flatnonzero(place.label == self.label), place.d)
+        for c in np.unique(place.label[place.label != self.label]):
+            t, m = self._split(int(c), 0) or (0, 0)
+            members = place.nearest(np.flatnonzero(place.label == c), place.d)
+            if not 1 <= t <= len(members):
+                continue
+            pairs = itertools.product(itertools.combinations(members, t), itertools.combinations(positives, m))
+            for j, i in itertools.islice(pairs, MOST_CHOICES):
+                yield Choice(int(c), np.array(j, dtype=np.intp), np.array(i, dtype=np.intp), nobody)
 
     def _anchors(self, place: Neighbourhood) -> IntArray:
         """The rivals that are cheapest to bring ahead of the nearest positives."""
@@ -306,14 +333,18 @@ class _PointAttack:
 
     def _orders(self, place: Neighbourhood, choice: Choice) -> list[Order]:
         """What a choice asks for: J ahead of all who are not inside, and O ahead of the positives if they count."""
-        outside = np.ones(len(place.d), dtype=bool)
-        outside[np.concatenate([choice.i, choice.o])] = False
-        outside &= place.label != choice.c
-        orders: list[Order] = [(choice.j, np.flatnonzero(outside))]
+        outside = self._back(place, choice.c, np.concatenate([choice.i, choice.o]))
+        orders: list[Order] = [(choice.j, outside)]
         swing = len(choice.i) + len(choice.o) - len(choice.j)
         if len(choice.o) and (swing > 0 or (swing == 0 and choice.c > self.label)):
-            orders.append((choice.o, np.flatnonzero(outside & (place.label == self.label))))
+            orders.append((choice.o, outside[place.label[outside] == self.label]))
         return orders
+
+    def _back(self, place: Neighbourhood, c: int, inside: IntArray) -> IntArray:
+        """Everybody who is neither of class c nor allowed inside."""
+        outside = place.label != c
+        outside[inside] = False
+        return np.flatnonzero(outside)
 
     def _descend(self, place: Neighbourhood, choice: Choice, limit: float) -> FloatArray | None:
         """Project, choose again at the solution, and repeat while the move gets smaller."""
