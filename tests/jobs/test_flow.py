@@ -161,7 +161,9 @@ def test_cancel_while_training(warm):
 
 
 def test_cancel_while_metric_learn_trains(warm):
-    job = warm.train("digits", "nca", {"backend": "metric-learn", "max_iter": 100_000, "tol": 1e-12}).id
+    many = load_dataset("moons", n=4000, noise=0.4)  # each step takes long: it cannot end by itself in the grace time
+    warm.add_dataset(many)
+    job = warm.train(many, "nca", {"backend": "metric-learn", "max_iter": 100_000, "tol": 1e-12}).id
     eventually(lambda: warm.status(job).phase == "training")
     process = child_of_job(warm, job)
     time.sleep(0.5)
