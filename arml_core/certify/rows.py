@@ -9,6 +9,7 @@ from ..rounding import BoolArray, FloatArray, IntArray, gamma
 from .triplet import Triplets, distance_error
 
 ROW_BYTES = 16 * 2**20
+NEARLY_LARGEST = 64
 WORST_ERROR = 1e-8  # rows whose error bound exceeds this share of the value are computed again from differences
 
 
@@ -69,7 +70,8 @@ class Rows:
             if self.triplets.threat.box is None:
                 result[part] = self._from_products(b[part], j[part], count)
             else:
-                result[part] = self._from_differences(b[part], j[part], count)
+                everyone = np.tile(np.arange(n_positives), (len(part), 1))
+                result[part] = self._from_differences(b[part], j[part], count, everyone)
         return result
 
     def _from_products(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
@@ -85,7 +87,10 @@ class Rows:
         doubtful = self._doubtful(b, j, n, n_error, result, place, below.gather(1, top.indices).cpu().numpy())
         doubtful |= self._has_twins(distinct)[which]
         if doubtful.any():
-            result[doubtful] = self._from_differences(b[doubtful], j[doubtful], count)
+            # Positives beyond the largest few cannot be among the `count` largest; leaving one out only lowers a value.
+            few = min(values.shape[1], count + NEARLY_LARGEST)
+            largest = torch.topk(values[torch.from_numpy(doubtful).to(device)], few, dim=1).indices.cpu().numpy()
+            result[doubtful] = self._from_differences(b[doubtful], j[doubtful], count, largest)
         return result
 
     def _doubtful(
@@ -110,11 +115,17 @@ class Rows:
         reference = self.triplets.reference
         return np.isin(reference.twin[reference.order[j]], reference.twin[reference.order[self.positives]])
 
-    def _from_differences(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
+    def _from_differences(self, b: IntArray, j: IntArray, count: int, among: IntArray) -> FloatArray:
+        """The same from differences, for the positives `among` (a row for each pair) and those M-identical to j."""
+        reference, start = self.triplets.reference, self.positives.start
         result = np.empty((len(b), count))
         for q in range(len(b)):
-            left_out = np.empty(0, dtype=np.intp) if self.left_out is None else self.left_out[b[q]]
-            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), self.positives, left_out)
+            twins = np.flatnonzero(
+                reference.twin[reference.order[self.positives]] == reference.twin[reference.order[j[q]]]
+            )
+            some = np.union1d(among[q], twins)
+            left_out = np.isin(some, [] if self.left_out is None else self.left_out[b[q]])
+            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), some + start, left_out)
             result[q] = -np.sort(np.partition(-row, count - 1)[:count])
         return result
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from ..reference import Reference
-from ..rounding import TINY, FloatArray, IntArray, gamma
+from ..rounding import TINY, BoolArray, FloatArray, IntArray, gamma
 from ..screen import Screen, power_of_two
 from ..threat import ResolvedThreat
 from .box import boxed_distance
@@ -85,15 +85,15 @@ class Triplets:
             error = error + self.gamma * (self.h_norms[i] + self.h_norms[j]) ** 2 / np.maximum(denominators, TINY)
         return error / np.maximum(denominators, TINY)
 
-    def direct_row(self, x: FloatArray, j: int, columns: slice, left_out: IntArray) -> FloatArray:
-        """ε̃₊(i, j) for one x and one j against all i in `columns`, from differences.
+    def direct_row(self, x: FloatArray, j: int, places: IntArray, left_out: BoolArray) -> FloatArray:
+        """ε̃₊(i, j) for one x and one j against the positives i at `places`, from differences.
 
         Slower than matrix products and accurate to a few rounding errors of the differences themselves; a
         vector M(x_i - x_j) that is structurally zero (frozen features) gives exactly +inf or 0. With a box the
-        value is the boxed one. `left_out` are places within `columns` that do not exist for this x.
+        value is the boxed one. `left_out` marks the places that do not exist for this x.
         """
         reference, threat = self.reference, self.threat
-        positives = reference.points(reference.order[columns])
+        positives = reference.points(reference.order[places])
         negative = reference.points(reference.order[j : j + 1])
         _, p_high = self.distance_interval(x, positives)
         n_low, _ = self.distance_interval(x, negative)
@@ -111,7 +111,7 @@ class Triplets:
             below = np.linalg.norm(np.abs(vector[ahead]) + error[ahead], ord=threat.dual_norm, axis=1)
             with np.errstate(divide="ignore"):
                 result[ahead] = numerator[ahead] / (2 * below * (1 + self.gamma))
-        settle_twins(reference, result, j, columns)
+        settle_twins(reference, result, j, places)
         result[left_out] = 0.0
         return result
 
@@ -129,12 +129,12 @@ def distance_error(d: FloatArray, slack: FloatArray) -> FloatArray:
     return 4 * slack * (np.sqrt(np.maximum(d, 0.0)) + slack) + TINY
 
 
-def settle_twins(reference: Reference, values: FloatArray, j: int, columns: slice) -> None:
+def settle_twins(reference: Reference, values: FloatArray, j: int, places: IntArray) -> None:
     """Set ε̃(i, j) for M-identical i and j in `values`: +inf where i comes first in training order, else 0.
 
     Their distances tie everywhere, so training order alone decides which of them is nearer.
     """
-    indices = reference.order[columns]
+    indices = reference.order[places]
     own = reference.order[j]
     same = np.flatnonzero(reference.twin[indices] == reference.twin[own])
     values[same] = np.where(indices[same] < own, np.inf, 0.0)
