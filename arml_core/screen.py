@@ -15,7 +15,7 @@ import torch
 
 from .rounding import FloatArray, gamma
 
-CHUNK_BYTES = 16 * 2**20  # larger blocks are returned to the system after each use, which costs more than it saves
+CHUNK_BYTES = 40 * 2**20  # of one screened block; four such blocks are alive at a time
 FAR = 1e6  # test points further out than this many data radii are screened in float64
 SMALLEST = 1e-14  # in data radii; its square times γ covers what underflow can do in float32
 
