@@ -1,0 +1,38 @@
+"""Points on top of each other, with different labels: training order decides, in bounds, attacks and the plane."""
+
+import numpy as np
+import pytest
+
+from arml_core import MahalanobisKNN
+
+
+def duplicated(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    places = rng.normal(size=(60, 2))
+    return places[rng.integers(60, size=300)], rng.integers(3, size=300)
+
+
+def test_regions_that_training_order_forbids_do_not_lower_the_radius():
+    X, y = duplicated(0)
+    points = X[::37] + 0.1 * np.random.default_rng(1).normal(size=X[::37].shape)
+    found = MahalanobisKNN(15).fit(X, y).certify(points, method="search", budget=20)
+    assert found.exact.mean() >= 0.8
+
+
+def test_an_earlier_twin_blocks_even_where_most_positives_are_nearer():
+    rng = np.random.default_rng(2)
+    crowd = 0.1 * rng.normal(size=(200, 2))
+    X = np.vstack([[[3.0, 0.0]], crowd, [[3.0, 0.0]], [[9.0, 0.0]]])  # the first row and the last but one coincide
+    y = np.array([0, *np.zeros(200, dtype=int), 1, 1])
+    knn = MahalanobisKNN(1).fit(X, y)
+    assert knn.predict([[3.0, 0.0]])[0] == 0
+    assert knn.certify([[0.0, 0.0]], method="votes").lower[0] == pytest.approx(6.0, rel=1e-9)
+
+
+def test_the_attack_finds_its_way_among_twins():
+    X, y = duplicated(3)
+    points = X[::37] + 0.1 * np.random.default_rng(4).normal(size=X[::37].shape)
+    knn = MahalanobisKNN(15).fit(X, y)
+    found = knn.attack(points)
+    assert np.isfinite(found.upper).all()
+    assert (knn.predict(found.adversarial) != found.predicted).all()
