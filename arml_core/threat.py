@@ -21,6 +21,7 @@ _NORMS: dict[Any, float] = {
     "inf": np.inf,
 }
 NORM_NAMES = {1.0: "ℓ1", 2.0: "ℓ2", np.inf: "ℓ∞"}
+_WRITTEN = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,15 @@ class ThreatModel:
     @property
     def norm_name(self) -> str:
         return NORM_NAMES[self.norm]
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that build this threat model again, as JSON has them."""
+        return {
+            "norm": _WRITTEN[self.norm],
+            "costs": _lists(self.costs),
+            "frozen": _lists(self.frozen),
+            "box": _lists(self.box),
+        }
 
     def describe(self) -> str:
         """One line in words, for captions and reports."""
@@ -208,3 +218,7 @@ def _checked_box(box: Any, widths: set[int]) -> tuple[tuple[float, ...] | float,
         raise ValueError("every lower limit of the box must be at most the upper one")
     as_plain = [side.item() if side.ndim == 0 else tuple(side.tolist()) for side in (low, high)]
     return as_plain[0], as_plain[1]
+
+
+def _lists(value: Any) -> Any:
+    return [_lists(item) for item in value] if isinstance(value, tuple) else value

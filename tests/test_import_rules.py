@@ -14,7 +14,7 @@ LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"metric", "threat", "datasets"},
     {"screen", "reference", "checks"},
     {"certify", "attack"},
-    {"curves", "knn", "learners", "neural"},
+    {"curves", "knn", "learners", "neural", "results"},
     {"figures", "jobs"},
     {"cli", "__main__", "__init__"},
 ]

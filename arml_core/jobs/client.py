@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..datasets import Dataset, load_dataset
 from ..metric import as_metric
+from ..results import Evaluation
 from ..threat import ThreatModel
 from .collect import Garbage, collect, remove_expired
 from .contents import Contents, Upload
@@ -23,7 +24,7 @@ from .owners import PUBLIC, Visitor
 from .paths import Paths, checked
 from .radii import Radii, joined
 from .requests import Request, Requests
-from .results import History, RunResult, history_from, history_of, run_result
+from .results import History, RunResult, evaluation_of, history_from, history_of, run_result
 from .spec import GIVEN, EvaluationKind, EvaluationSpec, PointsSpec, RunSpec
 from .states import DONE, QUEUED, STATES
 from .status import JobStatus, status_from
@@ -224,6 +225,16 @@ class Client:
             whole = self.result(job)
             return whole if isinstance(whole, Radii) else None
         return joined(radii for _, radii in read_parts(self.store.paths.work_of(job)))
+
+    def evaluation(self, job: str) -> Evaluation | None:
+        """The radii of an evaluation, also one under way, with what they were computed from; None if there are none."""
+        radii = self.radii(job)
+        if radii is None:
+            return None
+        row = self._row(job)
+        label = self.store.contents.label(row["dataset"], row["dataset_scope"])
+        planned = len(radii) if row["state"] == DONE else max(row["total"], len(radii))
+        return evaluation_of(row, self._row(row["needs"]), label, radii, planned)
 
     def log(self, job: str) -> str:
         """The end of the job's log."""

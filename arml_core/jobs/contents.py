@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..datasets import Dataset, Scaling, load_dataset
+from ..datasets import Dataset, Scaling, list_datasets, load_dataset
 from ..datasets.base import content_hash
 from ..rounding import FloatArray
 from .database import Database, Row
@@ -79,6 +79,13 @@ class Contents:
                 "Ask again with the dataset as it is now"
             )
         return dataset
+
+    def label(self, digest: str, scope: str) -> tuple[str, str]:
+        """The name for `load_dataset`, empty for a file, and the title of a dataset, without reading it."""
+        row = self._row(digest, scope, "dataset")
+        if row["name"] or scope != PUBLIC:
+            return str(row["name"]), str(row["title"])
+        return next((about.name for about in list_datasets() if about.title == row["title"]), ""), str(row["title"])
 
     def get_points(self, digest: str, scope: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
         arrays = self._read(self._row(digest, scope, "points"))

@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from ..metric import Metric
+from ..results import Evaluation
 from ..rounding import FloatArray, IntArray
 from .database import Row
 from .files import Arrays
+from .learners import entry_of
+from .radii import Radii
+from .spec import GIVEN, EvaluationSpec, RunSpec
 from .training import HISTORY_PREFIX
 
 
@@ -91,3 +97,43 @@ def history_of(run: RunResult, after: int) -> History:
         {name: found[fresh[name]] for name, found in values.items()},
         last,
     )
+
+
+def evaluation_of(job: Row, run: Row, dataset: tuple[str, str], radii: Radii, planned: int) -> Evaluation:
+    """An evaluation's radii with what they were computed from; `dataset` is its name and title."""
+    spec, training = EvaluationSpec.from_content(json.loads(job["spec"])), RunSpec.from_content(json.loads(run["spec"]))
+    given = training.learner == GIVEN
+    name, title = dataset
+    return Evaluation(
+        dataset=name,
+        dataset_title=title,
+        fingerprint=training.dataset,
+        learner=training.learner,
+        learner_title=run["title"].removesuffix(f" for {title}") if given else entry_of(training.learner).title,
+        parameters=training.parameters,
+        seed=training.seed,
+        kind=spec.kind,
+        method=spec.method,
+        n_neighbors=spec.n_neighbors,
+        threat=spec.threat,
+        options=spec.options,
+        budget=spec.budget,
+        attack_seed=spec.seed,
+        points=spec.points.content(),
+        planned=planned,
+        lower=radii.lower,
+        upper=radii.upper,
+        exact=radii.exact,
+        correct=radii.correct,
+        made=_made(job, run),
+    )
+
+
+def _made(job: Row, run: Row) -> dict[str, Any]:
+    made: dict[str, Any] = {"job": job["id"], "run": run["id"], "version": __version__}
+    for name, row in (("train_seconds", run), ("seconds", job)):
+        if row["finished"] is not None and row["started"] is not None:
+            made[name] = round(row["finished"] - row["started"], 3)
+    if job["finished"] is not None:
+        made["date"] = datetime.fromtimestamp(job["finished"], UTC).date().isoformat()
+    return made

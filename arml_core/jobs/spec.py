@@ -21,7 +21,6 @@ GIVEN = "given"
 """The learner of a metric that came from elsewhere."""
 
 EvaluationKind = Literal["certify", "attack"]
-_NORM_NAMES = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
 _ATTACKS = ("whitebox", "boundary")
 _SEEDED = ("boundary",)
 DEFAULT_BUDGET = 1.0
@@ -159,7 +158,7 @@ class EvaluationSpec:
             "run": self.run,
             "n_neighbors": self.n_neighbors,
             "method": self.method,
-            "threat": threat_content(self.threat),
+            "threat": self.threat.arguments(),
             "points": self.points.content(),
             "budget": self.budget,
             "seed": self.seed,
@@ -193,16 +192,6 @@ def key_of(spec: Spec, scope: str) -> str:
     """The name of the work: what is private to somebody has another key than the same public work."""
     content = {"version": SPEC_VERSION, "scope": scope, **spec.content()}
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:32]
-
-
-def threat_content(threat: ThreatModel) -> dict[str, Any]:
-    """The arguments that build the threat model again."""
-    return {
-        "norm": _NORM_NAMES[threat.norm],
-        "costs": plain(threat.costs),
-        "frozen": plain(threat.frozen),
-        "box": plain(threat.box),
-    }
 
 
 def plain(value: Any) -> Any:

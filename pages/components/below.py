@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 import pandas as pd
 import streamlit as st
 
 from arml_core.figures import plane_table
 
 from . import session
+from .address import link_to
 from .compute import Panel, Points
 from .controls import REFUSED
 from .edits import as_tuples, with_points
@@ -77,10 +76,8 @@ def _take_over(view: View, points: Points, edited: pd.DataFrame) -> None:
 
 
 def _copy(view: View) -> None:
-    query = urlencode(session.query_of(view))
-    address = (st.context.url or "").split("?")[0]
     st.markdown("This link opens the same picture in any browser that reaches this dashboard:")
-    st.code(f"{address}?{query}" if query else address, language=None, wrap_lines=True)
+    st.code(link_to(session.query_of(view)), language=None, wrap_lines=True)
     st.markdown("These lines compute the numbers of the pictures with `arml_core`:")
     st.code(python_lines(view), language="python", wrap_lines=True)
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from .address import put_into_address
 from .lessons import LESSONS, base_view
 from .view import View, from_query, to_query
+from .visitor import without_key
 
 VIEW, PUBLISHED, NOTICES = "pg_view", "pg_published", "pg_notices"
 
@@ -19,7 +21,7 @@ def load_view(stayed: bool) -> View:
     `stayed` is false when another page was shown before: the navigation then brings no address parameters, and the
     visitor expects the picture they left.
     """
-    query = st.query_params.to_dict()
+    query = without_key(st.query_params.to_dict())
     known = VIEW in st.session_state
     returned = known and not stayed and not query
     if not returned and not (known and query == st.session_state.get(PUBLISHED)):
@@ -55,8 +57,7 @@ def update(**changes: Any) -> None:
 def publish() -> None:
     """Write the view into the address."""
     query = query_of(current())
-    if st.query_params.to_dict() != query:
-        st.query_params.from_dict(query)
+    put_into_address(query)
     st.session_state[PUBLISHED] = query
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
+
+from .address import number, one_of, read_changes, real, several_of, whole
 
 Point = tuple[float, float, int]
 
@@ -72,16 +73,7 @@ def to_query(view: View, base: View = DEFAULT) -> dict[str, str]:
 
 def from_query(query: Mapping[str, str], base: View = DEFAULT) -> tuple[View, list[str]]:
     """The view of an address, and a sentence for each parameter that made no sense and was left at its default."""
-    changes: dict[str, Any] = {}
-    notices = []
-    for name, text in query.items():
-        if name not in _READ:
-            notices.append(f"The address has '{_short(name)}', which is not a setting here; it was left out.")
-            continue
-        try:
-            changes[name] = _READ[name](text)
-        except ValueError as reason:
-            notices.append(f"The address has {name}={_short(text)}, but {reason}. The default is shown instead.")
+    changes, notices = read_changes(query, _READ)
     view = replace(base, **changes)
     if "at" in changes and "row" not in changes:
         view = replace(view, row=None)
@@ -104,56 +96,13 @@ def _plain(value: float) -> str:
     return f"{value:.{DECIMALS}f}".rstrip("0").rstrip(".") or "0"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 24 else text[:24] + "…"
-
-
-def _number(text: str, low: float, high: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not low <= value <= high:
-        raise ValueError(f"it takes a number from {low:g} to {high:g}")
-    return value
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
-            raise ValueError(f"it takes a whole number from {low} to {high}")
-        return int(text)
-
-    return read
-
-
-def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"it takes one of {', '.join(choices)}")
-        return text
-
-    return read
-
-
-def _several_of(choices: tuple[str, ...], fewest: int = 0, most: int = 99) -> Callable[[str], tuple[str, ...]]:
-    def read(text: str) -> tuple[str, ...]:
-        chosen = tuple(part for part in text.split("~") if part)
-        if any(part not in choices for part in chosen) or not fewest <= len(chosen) <= most:
-            amount = f"{fewest} to {most} of " if fewest else ""
-            raise ValueError(f"it takes {amount}{', '.join(choices)}, joined by ~")
-        return chosen
-
-    return read
-
-
 def _read_points(text: str) -> tuple[Point, ...]:
     points = []
     for part in text.split("~"):
         pieces = part.split("_")
         if len(pieces) != 3 or pieces[2] not in tuple(str(c) for c in range(MOST_CLASSES)):
             raise ValueError("each point takes the form x1_x2_class, joined by ~")
-        x, y = (rounded(_number(piece, -FARTHEST, FARTHEST)) for piece in pieces[:2])
+        x, y = (rounded(number(piece, -FARTHEST, FARTHEST)) for piece in pieces[:2])
         points.append((x, y, int(pieces[2])))
     if not 3 <= len(points) <= MOST_POINTS or len({c for _, _, c in points}) < 2:
         raise ValueError(f"it takes 3 to {MOST_POINTS} points of at least two classes")
@@ -164,7 +113,7 @@ def _read_place(text: str) -> tuple[float, float]:
     pieces = text.split("_")
     if len(pieces) != 2:
         raise ValueError("it takes x1_x2")
-    x, y = (rounded(_number(piece, -FARTHEST, FARTHEST)) for piece in pieces)
+    x, y = (rounded(number(piece, -FARTHEST, FARTHEST)) for piece in pieces)
     return x, y
 
 
@@ -172,11 +121,11 @@ def _read_hand(text: str) -> tuple[float, float, float]:
     pieces = text.split("_")
     if len(pieces) != 3:
         raise ValueError("it takes scale_scale_angle")
-    return _number(pieces[0], 0.1, 5.0), _number(pieces[1], 0.1, 5.0), _number(pieces[2], -90.0, 90.0)
+    return number(pieces[0], 0.1, 5.0), number(pieces[1], 0.1, 5.0), number(pieces[2], -90.0, 90.0)
 
 
 def _read_epoch(text: str) -> int:
-    return _whole(0, EPOCHS)(text) // EPOCH_STEP * EPOCH_STEP
+    return whole(0, EPOCHS)(text) // EPOCH_STEP * EPOCH_STEP
 
 
 _WRITE: dict[str, Callable[[Any], str]] = {
@@ -189,20 +138,20 @@ _WRITE: dict[str, Callable[[Any], str]] = {
     "noise": _plain,
 }
 _READ: dict[str, Callable[[str], Any]] = {
-    "data": _one_of(PRESETS),
-    "n": _whole(6, MOST_POINTS),
-    "noise": lambda text: _number(text, 0.0, 1.0),
-    "seed": _whole(0, 9999),
+    "data": one_of(PRESETS),
+    "n": whole(6, MOST_POINTS),
+    "noise": real(0.0, 1.0),
+    "seed": whole(0, 9999),
     "points": _read_points,
-    "methods": _several_of(METHODS, FEWEST_PANELS, MOST_PANELS),
-    "k": _whole(1, MOST_NEIGHBOURS),
-    "norm": _one_of(NORMS),
-    "row": _whole(0, MOST_POINTS - 1),
+    "methods": several_of(METHODS, FEWEST_PANELS, MOST_PANELS),
+    "k": whole(1, MOST_NEIGHBOURS),
+    "norm": one_of(NORMS),
+    "row": whole(0, MOST_POINTS - 1),
     "at": _read_place,
     "hand": _read_hand,
     "epoch": _read_epoch,
-    "layers": _several_of(LAYERS),
+    "layers": several_of(LAYERS),
     "lesson": str,
-    "step": _whole(1, 5),
-    "hide": _several_of(HIDEABLE),
+    "step": whole(1, 5),
+    "hide": several_of(HIDEABLE),
 }

@@ -1,0 +1,110 @@
+"""Evaluations on disk: what is written is read again, and what is damaged or foreign is refused by name."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arml_core import ThreatModel
+from arml_core.results import Evaluation, read_results, shipped, write_results
+
+
+def evaluation(**changes: object) -> Evaluation:
+    plain = Evaluation(
+        dataset="iris",
+        dataset_title="Iris",
+        fingerprint="f" * 32,
+        learner="arml",
+        learner_title="ARML",
+        parameters={"n_epochs": 10},
+        seed=3,
+        kind="certify",
+        method="votes",
+        n_neighbors=5,
+        threat=ThreatModel(),
+        options={},
+        budget=None,
+        attack_seed=0,
+        points={"part": "evaluation", "n": 3, "digest": None, "labels": True},
+        planned=3,
+        lower=np.array([0.0, 0.1 + 0.2, 1.5]),
+        upper=np.array([0.0, np.inf, 1.5]),
+        exact=np.array([True, False, True]),
+        correct=np.array([False, True, True]),
+        made={"version": "0.1.0"},
+    )
+    return replace(plain, **changes)
+
+
+def test_what_is_written_is_read_again_to_the_last_bit(tmp_path: Path) -> None:
+    box = ThreatModel(norm="linf", costs=[1, 2], frozen=[0], box=([0, 0], [1, np.inf]))
+    written = [evaluation(), evaluation(kind="attack", method="boundary", options={"steps": 100}, threat=box)]
+    write_results(tmp_path / "a.npz", written)
+    read = read_results(tmp_path / "a.npz")
+    for before, after in zip(written, read, strict=True):
+        for name in ("lower", "upper", "exact", "correct"):
+            np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
+        assert (after.threat, after.parameters, after.options, after.made) == (
+            before.threat,
+            before.parameters,
+            before.options,
+            before.made,
+        )
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.npz"]
+
+
+def test_the_side_that_counts() -> None:
+    assert evaluation().radii is not evaluation(kind="attack").radii
+    np.testing.assert_array_equal(evaluation(kind="attack", method="whitebox").radii, [0.0, np.inf, 1.5])
+    assert evaluation().whole
+    assert not evaluation(planned=9).whole
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"kind": "attack", "method": "boundary", "options": {"steps": 25000}, "attack_seed": 7},
+            "Boundary attack, 25,000 steps, seed 7",
+        ),
+        ({"kind": "attack", "method": "whitebox"}, "White-box attack"),
+        ({"method": "search", "budget": 0.5}, "Search, 0.5 s a point"),
+        ({"method": "theorem1"}, "Theorem 1"),
+    ],
+)
+def test_methods_in_words(changes: dict[str, object], words: str) -> None:
+    assert evaluation(**changes).describe_method() == words
+
+
+@pytest.mark.parametrize(
+    "radii",
+    [
+        {"lower": np.array([0.0, np.nan, 1.0])},
+        {"lower": np.array([0.0, -1.0, 1.0])},
+        {"upper": np.array([0.0, 0.1, 1.5])},
+        {"exact": np.array([True])},
+    ],
+)
+def test_impossible_radii_are_refused(tmp_path: Path, radii: dict[str, np.ndarray]) -> None:
+    write_results(tmp_path / "a.npz", [evaluation(**radii)])
+    with pytest.raises(ValueError, match=r"a\.npz is not a results file"):
+        read_results(tmp_path / "a.npz")
+
+
+def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
+    write_results(tmp_path / "a.npz", [evaluation()])
+    whole = (tmp_path / "a.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.npz").write_text("no archive")
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    np.savez(tmp_path / "pickle.npz", about=np.array([{}], dtype=object))
+    for name in ("cut", "text", "other", "pickle"):
+        with pytest.raises(ValueError, match=rf"{name}\.npz is not a results file"):
+            read_results(tmp_path / f"{name}.npz")
+
+
+def test_what_ships_can_be_read() -> None:
+    for found in shipped():
+        assert found.whole
+        assert found.dataset
