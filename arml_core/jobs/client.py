@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..datasets import Dataset, load_dataset
+from ..datasets import Dataset, DatasetInfo, dataset_info, load_dataset
 from ..metric import as_metric
 from ..results import Evaluation
 from ..threat import ThreatModel
@@ -88,12 +88,12 @@ class Client:
     ) -> JobStatus:
         """Ask for a training; if it was done before, the status says so at once.
 
-        `dataset` is a name or a loaded dataset; one from a file is private to this visitor. A higher `priority`
-        goes first.
+        `dataset` is a name or a loaded dataset; one from a file is private to this visitor. One of the paper's sets
+        need not be on this machine: the job downloads it. A higher `priority` goes first.
         """
-        data = load_dataset(dataset) if isinstance(dataset, str) else dataset
+        data = self._known(dataset)
         spec = RunSpec(data.fingerprint, learner, dict(parameters or {}), seed, device).normalised()
-        scope = self.store.contents.put_dataset(data, self.visitor)
+        scope = self._keep(data)
         entry = entry_of(learner)
         executor = os.environ.get("ARML_DASK", "").strip()
         accelerated = entry.on_device and device != "cpu"
@@ -134,9 +134,9 @@ class Client:
 
     def add_metric(self, dataset: Dataset | str, metric: Any, title: str = "A given metric") -> JobStatus:
         """Enter a metric from elsewhere (a PSD matrix, a Metric, a fitted learner) as a finished run."""
-        data = load_dataset(dataset) if isinstance(dataset, str) else dataset
+        data = self._known(dataset)
         components = as_metric(metric, data.n_features).components
-        dataset_scope = self.store.contents.put_dataset(data, self.visitor)
+        dataset_scope = self._keep(data)
         digest, scope = self.store.contents.put_metric(components, self.visitor, title)
         spec = RunSpec(data.fingerprint, GIVEN, {"sha256": digest}, 0, "cpu")
         request = Request(spec, scope, f"{title} for {data.title}", data.fingerprint, dataset_scope, points=digest)
@@ -152,6 +152,10 @@ class Client:
         """Keep a dataset, so that :meth:`dataset` finds it after a reload; returns its fingerprint."""
         self.store.contents.put_dataset(dataset, self.visitor)
         return dataset.fingerprint
+
+    def add_file(self, content: bytes, title: str = "A file") -> str:
+        """Keep an uploaded file, private to this visitor, so that :meth:`file` finds it after a reload."""
+        return self.store.contents.put_file(content, self.visitor, title)
 
     # looking ----------------------------------------------------------------------------------------------------
 
@@ -250,6 +254,10 @@ class Client:
         """The dataset a job refers to, for whoever may see it."""
         return self.store.contents.get_dataset(digest, self.store.contents.find_scope(digest, self.visitor))
 
+    def file(self, digest: str) -> tuple[str, bytes]:
+        """The title and the content of an uploaded file, for its owner."""
+        return self.store.contents.get_file(digest, self.store.contents.find_scope(digest, self.visitor))
+
     def uploads(self) -> Sequence[Upload]:
         """This visitor's uploads, newest first, with the time they expire."""
         return self.store.contents.uploads(self.visitor)
@@ -289,6 +297,19 @@ class Client:
         return stop_worker(self.store.paths, self.store.database)
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _known(self, dataset: Dataset | str) -> Dataset | DatasetInfo:
+        """A dataset, or what is known about it where that is enough to name it: MNIST is not loaded to be asked for."""
+        if not isinstance(dataset, str):
+            return dataset
+        about = dataset_info(dataset)
+        return about if about.fingerprint else load_dataset(dataset)
+
+    def _keep(self, data: Dataset | DatasetInfo) -> str:
+        """Enter a dataset into the store; returns its scope."""
+        if isinstance(data, DatasetInfo):
+            return self.store.contents.put_named(data, self.visitor)
+        return self.store.contents.put_dataset(data, self.visitor)
 
     def _evaluation(
         self,

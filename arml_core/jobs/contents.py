@@ -1,4 +1,4 @@
-"""Datasets and query rows that jobs refer to by content: public ones once, uploads per owner."""
+"""Files, datasets and query rows that jobs refer to by content: public ones once, uploads per owner."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..datasets import Dataset, Scaling, list_datasets, load_dataset
+from ..datasets import Dataset, DatasetInfo, Scaling, list_datasets, load_dataset
 from ..datasets.base import content_hash
+from ..progress import Callback
 from ..rounding import FloatArray
 from .database import Database, Row
 from .errors import DamagedFile, UnknownJob
@@ -48,6 +49,11 @@ class Contents:
         self._put(dataset.fingerprint, scope, "dataset", name, dataset.title, arrays, visitor)
         return scope
 
+    def put_named(self, about: DatasetInfo, visitor: Visitor) -> str:
+        """Remember one of the paper's sets, which may not be on this machine yet, and return its scope."""
+        self._put(about.fingerprint, PUBLIC, "dataset", about.name, about.title, None, visitor)
+        return PUBLIC
+
     def put_points(self, X: ArrayLike, y: ArrayLike | None, visitor: Visitor, title: str) -> tuple[str, str]:
         """Remember the rows of a query file; returns their hash and scope."""
         rows = np.asarray(X)
@@ -67,12 +73,24 @@ class Contents:
         self._put(digest, scope, "metric", "", title, {"components": components}, visitor)
         return digest, scope
 
-    def get_dataset(self, digest: str, scope: str) -> Dataset:
-        """The dataset with this fingerprint; it is checked against it."""
+    def put_file(self, content: bytes, visitor: Visitor, title: str) -> str:
+        """Remember an uploaded file as it came; returns its hash. Its name is a title and nothing else."""
+        arrays = {"bytes": np.frombuffer(content, dtype=np.uint8)}
+        digest = content_hash(arrays.values(), ["file"])
+        self._put(digest, visitor.private_scope(), "file", "", title, arrays, visitor)
+        return digest
+
+    def get_file(self, digest: str, scope: str) -> tuple[str, bytes]:
+        """The title and the content of an uploaded file."""
+        row = self._row(digest, scope, "file")
+        return str(row["title"]), self._read(row)["bytes"].tobytes()
+
+    def get_dataset(self, digest: str, scope: str, callback: Callback | None = None) -> Dataset:
+        """The dataset with this fingerprint; it is checked against it. `callback` reports a download."""
         row = self._row(digest, scope, "dataset")
         if not row["name"]:
             return dataset_from(self._read(row))
-        dataset = load_dataset(row["name"])
+        dataset = load_dataset(row["name"], callback=callback)
         if dataset.fingerprint != digest:
             raise ValueError(
                 f"the dataset {row['name']} is no longer the one this job was asked for: its file has changed. "

@@ -116,3 +116,16 @@ def test_an_attack_found_by_the_engine_survives_the_file(n_neighbors: int) -> No
     assert back is not None, found
     assert back.y is not None
     assert (knn.predict(back.X) != back.y).all()
+
+
+def test_a_feature_that_does_not_move_keeps_its_digits() -> None:
+    rows = [[0.1 * k, 1e6 + k / 3, "ab"[k % 2]] for k in range(1, 30)]
+    table, _ = read_table(write_csv(["x", "mass", "label"], rows).encode())
+    assert table is not None
+    data, _ = select(table, label="label", scaling="standard")
+    assert data is not None
+    adversarial = data.X.copy()
+    adversarial[:, 0] += 0.25
+    raw = counterfactuals_in_units(data.layout, data.X, adversarial, lambda x: x[:, 0] > data.X[:, 0], data.raw)
+    assert (raw[:, 1] == data.raw[:, 1]).all()
+    assert (raw[:, 0] > data.raw[:, 0]).all()

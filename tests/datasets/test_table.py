@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arml_core.datasets.table import Layout, Table, TableData, apply_layout, read_dataset, read_table, select
+from arml_core.datasets.table import (
+    Layout,
+    Table,
+    TableData,
+    apply_layout,
+    layout_of,
+    read_dataset,
+    read_table,
+    select,
+)
 
 
 def table_of(content: bytes, **options: object) -> Table:
@@ -266,3 +275,26 @@ def test_a_file_becomes_a_dataset_with_a_fingerprint_of_its_content() -> None:
 def test_impossible_settings_are_the_callers_mistake(options: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="must be"):
         read_table(b"a,b\n1,2\n", **options)  # type: ignore[arg-type]
+
+
+def test_a_query_file_is_read_for_a_dataset_with_categories() -> None:
+    table, _ = read_table(b"x,colour,label\n1,red,a\n2,blue,b\n4,red,b\n")
+    assert table is not None
+    data, _ = select(table, label="label", one_hot=("colour",))
+    assert data is not None
+    layout = layout_of(data.dataset())
+    assert [(c.name, c.categories) for c in layout.columns] == [("x", None), ("colour", ("blue", "red"))]
+    query, _ = read_table(b"colour,x\nblue,3\n")
+    assert query is not None
+    read, _ = apply_layout(layout, query)
+    assert read is not None
+    assert read.X.tolist() == [[2 / 3, 1.0, 0.0]]
+
+
+def test_names_with_an_equals_sign_are_not_taken_for_categories() -> None:
+    table, _ = read_table(b"p=1,p=2,label\n0.5,1,a\n1,0,b\n0,1,a\n")
+    assert table is not None
+    data, _ = select(table, label="label", scaling="none")
+    assert data is not None
+    assert layout_of(data.dataset()).feature_names == ("p=1", "p=2")
+    assert [column.name for column in layout_of(data.dataset()).columns] == ["p=1", "p=2"]

@@ -169,3 +169,19 @@ def test_local_uploads_stay_hidden_when_sharing_begins(home, upload, monkeypatch
 def test_points_of_a_run_are_checked_against_its_dataset(visitors):
     with pytest.raises(ValueError, match="a digest goes with given points"):
         PointsSpec("given")
+
+
+def test_an_uploaded_file_comes_back_as_it_was_and_only_to_its_owner(visitors, monkeypatch):
+    ann, bob, nobody = visitors
+    digest = ann.add_file(b"x,label\n1,a\n", "../../etc/passwd")
+    assert ann.file(digest) == ("../../etc/passwd", b"x,label\n1,a\n")
+    assert ann.uploads()[0].kind == "file"
+    for other in (bob, nobody):
+        with pytest.raises(UnknownJob):
+            other.file(digest)
+    with pytest.raises(ValueError, match="needs an owner key"):
+        nobody.add_file(b"x")
+    later = time.time() + 8 * 86_400
+    monkeypatch.setattr(time, "time", lambda: later)
+    with pytest.raises(UnknownJob, match="its time is over"):
+        ann.file(digest)

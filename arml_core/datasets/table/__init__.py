@@ -14,6 +14,7 @@ from .layout import FeatureColumn, Layout
 from .problems import Problem, Problems, Remedy
 from .read import MAX_COLUMNS, ReadResult, Table, read_table
 from .role_problems import ONE_HOT_MEANING
+from .saved import layout_of
 from .select import SelectResult, TableData, apply_layout, label_candidates, select
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "check_neighbors",
     "counterfactuals_in_units",
     "label_candidates",
+    "layout_of",
     "read_dataset",
     "read_table",
     "safe_cell",

@@ -42,21 +42,25 @@ def counterfactuals_in_units(
     x: FloatArray,
     adversarial: FloatArray,
     flips: Callable[[FloatArray], NDArray[np.bool_]],
+    own: FloatArray | None = None,
 ) -> FloatArray:
     """Adversarial rows in the file's units that still flip the answer after they are written and read again.
 
     Going to the file's units and back rounds; a point that lies on the decision boundary may fall back. Such
     a row is moved on along its own direction, by at most a millionth of the step. `flips` tells for scaled
     rows (all of them, in order) whether the answer is changed. Rows without a counterfactual (NaN), and rows
-    that cannot be kept, come back as NaN.
+    that cannot be kept, come back as NaN. `own` are the rows `x` as the file has them: a feature that does not
+    move then keeps its number to the last digit.
     """
     raw = np.full(adversarial.shape, np.nan)
+    at_rest = layout.to_units(x) if own is None else own
+    moves = adversarial != x
     waiting = np.asarray(np.isfinite(adversarial).all(axis=1))
     for nudge in NUDGES:
         if not waiting.any():
             break
-        tried = layout.to_units(adversarial + nudge * (adversarial - x))
-        again = layout.from_units(np.where(waiting[:, None], tried, layout.to_units(x)))
+        tried = np.where(moves, layout.to_units(adversarial + nudge * (adversarial - x)), at_rest)
+        again = layout.from_units(np.where(waiting[:, None], tried, at_rest))
         good = waiting & flips(again)
         raw[good] = tried[good]
         waiting &= ~good
