@@ -28,7 +28,8 @@ class DatasetInfo:
     """What can be said about a dataset without loading it.
 
     `location` is the file the loader would read, None for sets that are built in or not on this machine;
-    `available` tells these two apart. `options` are those of :func:`load_dataset`, with their defaults.
+    `available` tells these two apart; `download_bytes` is about what fetching it takes. `fingerprint` is that of the
+    loaded dataset where it is known before, else empty. `options` are those of :func:`load_dataset`, with their defaults.
     """
 
     name: str
@@ -43,6 +44,8 @@ class DatasetInfo:
     terms: str
     available: bool = True
     location: Path | None = None
+    download_bytes: int = 0
+    fingerprint: str = ""
     options: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 

@@ -64,6 +64,8 @@ def paper_info(name: str) -> DatasetInfo:
         terms=known.terms,
         available=location is not None,
         location=location,
+        download_bytes=sum(file.about_bytes for file in known.files),
+        fingerprint=known.fingerprint,
     )
 
 

@@ -22,7 +22,10 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class PaperSet:
-    """One of the six. `content` is the :func:`~arml_core.datasets.base.content_hash` of the six stored arrays."""
+    """One of the six. `content` is the :func:`~arml_core.datasets.base.content_hash` of the six stored arrays.
+
+    `fingerprint` is that of the loaded dataset: jobs name a set by it without loading or even having it.
+    """
 
     name: str
     title: str
@@ -32,6 +35,7 @@ class PaperSet:
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     content: str
+    fingerprint: str
     source: str
     terms: str
     file_format: Format
@@ -64,6 +68,7 @@ _MNIST = PaperSet(
     feature_names=_pixels(784),
     class_names=_DIGITS,
     content="9c60dc4ec61609617e90249badab6d34a047245b494bfcb0ebc40249421ad3fc",
+    fingerprint="6f8a5f67e4d18d241a0941151f0a8ab928129e484bde9aa2e0be97d4560c5173",
     source="Y. LeCun, C. Cortes, C. J. C. Burges: the four idx files",
     terms="CC BY-SA 3.0 (Y. LeCun and C. Cortes)",
     file_format="idx",
@@ -100,6 +105,7 @@ _FASHION_MNIST = PaperSet(
         "Ankle boot",
     ),
     content="d61c85b7640434105f323dcbbc7ce7cecc855df8c4720eebe8e8be6fc08a5473",
+    fingerprint="d7a43a5593caf7673b84e315ad9f1686278645389250915920d495f80cece71a",
     source="Zalando Research: the four idx files",
     terms="MIT (Zalando SE)",
     file_format="idx",
@@ -125,6 +131,7 @@ _SPLICE = PaperSet(
     feature_names=tuple(f"base_{k:+d}" for k in range(-30, 31) if k != 0),
     class_names=("junction (EI or IE)", "neither"),
     content="42a0d676c5cf30af3c3d8097e5a66ab0f6e79d9c6a0a11917c2cf68b019059e0",
+    fingerprint="a107fe46ca776064385872e921d148dfb5e221a986de45f1c615711709242849",
     source="LIBSVM splice, splice.t; UCI Splice-junction Gene Sequences",
     terms=_UCI_TERMS,
     file_format="libsvm",
@@ -141,6 +148,7 @@ _PENDIGITS = PaperSet(
     feature_names=tuple(f"{axis}{k}" for k in range(1, 9) for axis in "xy"),
     class_names=_DIGITS,
     content="c61fe07cc244c0aa6aca26ace8f378d1b403c034141a54ef2c47156f69c7ebad",
+    fingerprint="d58939a0b41f42f9599c238621024200682fb939b9e0bf2770fd41fdd4a6b50c",
     source="LIBSVM pendigits, pendigits.t; UCI Pen-Based Recognition of Handwritten Digits",
     terms=_UCI_TERMS,
     file_format="libsvm",
@@ -167,6 +175,7 @@ _SATIMAGE = PaperSet(
         "very damp grey soil",
     ),
     content="50615d2129f842dd26d62b1ce3c13415262e88711cf84ef07c6bf000ade18160",
+    fingerprint="9d88c0497184b612f005fe74db1742f57952b1d209b57d5e033f2e494c2b3f1e",
     source="LIBSVM satimage.scale, satimage.scale.t; UCI Statlog (Landsat Satellite)",
     terms=_UCI_TERMS,
     file_format="libsvm",
@@ -184,6 +193,7 @@ _USPS = PaperSet(
     feature_names=_pixels(256),
     class_names=_DIGITS,
     content="de5e3e6c81d9cebe22cb19208e450d052646e8114ac2f10017b6ff0848e39827",
+    fingerprint="deebb19c42d80982148d9b3fda8d3d1469ed0951390d816836cefdeb4f1d3e26",
     source="LIBSVM usps, usps.t; J. J. Hull 1994",
     terms="no licence stated; treat as research use",
     file_format="libsvm",

@@ -17,7 +17,7 @@ from .queue import Queue
 INTERVAL = 0.25
 HISTORY_ROWS = 2000
 SPECTRUM = 64
-SPECTRUM_SECONDS = 2.0
+SPECTRUM_SECONDS = 1.0
 COST_SHARE = 0.05
 """At most this part of the time goes into eigenvalues and checkpoints."""
 
@@ -79,6 +79,16 @@ class Reporter:
             raise Paused
         if self.stop_now.is_set():
             raise Cancelled
+
+    def download(self, done: int, total: int, info: Mapping[str, Any]) -> None:
+        """Progress of a download in bytes; what comes after counts from 0 again."""
+        self.check()
+        with self._guard:
+            self._phase, self._done, self._total = "downloading", done, total
+            self._left.add(time.monotonic(), done)
+            self._reported = done < total
+            if not self._reported:
+                self._phase, self._done, self._total, self._left = "loading", 0, 0, TimeLeft()
 
     def callback(self, done: int, total: int, info: Mapping[str, Any]) -> None:
         """Progress of a training or a certification, with numbers for the history and a metric to look at."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..datasets import Dataset
+from ..progress import Callback
 from ..rounding import FloatArray
 from .contents import Contents
 from .database import Database, Row
@@ -49,11 +50,11 @@ class Bench:
     def contents(self) -> Contents:
         return Contents(self.paths, self.database)
 
-    def dataset(self, digest: str, scope: str) -> Dataset:
+    def dataset(self, digest: str, scope: str, callback: Callback | None = None) -> Dataset:
         key = (digest, scope)
         if self._last is not None and self._last[0] == key:
             return self._last[1]
-        dataset = self.contents.get_dataset(digest, scope)
+        dataset = self.contents.get_dataset(digest, scope, callback)
         small = dataset.X_train.nbytes + dataset.X_test.nbytes <= CACHED_BYTES
         self._last = (key, dataset) if small else None
         return dataset
@@ -62,7 +63,7 @@ class Bench:
 def run_job(bench: Bench, row: Row, lease: str, device: str, reporter: Reporter) -> Arrays:
     """The arrays of the job's result."""
     spec = spec_from(json.loads(row["spec"]))
-    dataset = bench.dataset(row["dataset"], row["dataset_scope"])
+    dataset = bench.dataset(row["dataset"], row["dataset_scope"], reporter.download)
     reporter.check()
     workspace = Workspace(bench.paths.work_of(row["id"]))
     if isinstance(spec, EvaluationSpec):

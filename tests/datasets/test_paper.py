@@ -58,6 +58,7 @@ def test_plain_nearest_neighbours_err_as_often_as_published(data_folder: Path, n
 def test_scale_shape_and_names_are_the_papers(data_folder: Path, name: str) -> None:
     dataset, info = load_dataset(name), dataset_info(name)
     assert (len(dataset.X_train), len(dataset.X_test)) == (info.n_train, info.n_test)
+    assert dataset.fingerprint == info.fingerprint
     assert info.available
     assert info.location == data_folder / f"{name}.npz"
     assert dataset.X_train.dtype == np.float64

@@ -1,0 +1,62 @@
+"""One of the paper's sets that is not on this machine: it is part of the job."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from arml_core.datasets import dataset_info
+from arml_core.jobs import Client
+from arml_core.jobs.queue import Queue
+from arml_core.jobs.reporter import Reporter
+
+from .conftest import PATIENCE
+
+
+@pytest.fixture
+def nowhere(home, monkeypatch):
+    """No dataset is here and no server can be reached."""
+    folder = os.environ.get("ARML_DATA")
+    monkeypatch.delenv("ARML_DATA", raising=False)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{closed.getsockname()[1]}")
+        monkeypatch.setenv("no_proxy", "")
+        yield home, folder
+
+
+def test_without_file_and_network_the_job_says_so_and_a_retry_takes_the_file(nowhere):
+    home, folder = nowhere
+    client = Client()
+    asked = client.train("splice", "euclidean")
+    failed = client.wait(asked.id, PATIENCE)
+    assert failed.state == "failed"
+    assert failed.reason.startswith("Splice is not on this machine and there is no network. Put splice.npz into")
+    if folder is None:
+        pytest.skip("ARML_DATA is not set: the paper's datasets are not here")
+    shutil.copy(Path(folder) / "splice.npz", home / "datasets" / "splice.npz")
+    client.retry(asked.id)
+    assert client.wait(asked.id, PATIENCE).state == "done"
+
+
+def test_a_set_that_is_not_here_is_asked_for_by_its_known_fingerprint(client, monkeypatch):
+    monkeypatch.delenv("ARML_DATA", raising=False)
+    status = client.train("mnist", "arml")
+    assert status.state == "queued"
+    assert status.dataset == dataset_info("mnist").fingerprint
+
+
+def test_the_count_of_a_download_gives_way_to_that_of_the_training(client):
+    job = client.train("moons", "euclidean").id
+    queue = Queue(client.store.database)
+    reporter = Reporter(queue, job, queue.claim(devices_free=True).lease)
+    seen = []
+    for report, done, total in ((reporter.download, 10, 100), (reporter.download, 100, 100), (reporter.callback, 1, 5)):
+        report(done, total, {})
+        reporter.flush()
+        row = client.store.requests.get(job)
+        seen.append((row["phase"], row["done"], row["total"]))
+    assert seen == [("downloading", 10, 100), ("loading", 0, 0), ("loading", 1, 5)]
