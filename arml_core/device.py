@@ -21,6 +21,12 @@ def resolve_device(device: str = "auto") -> torch.device:
     return torch.device("cpu")
 
 
+def list_devices() -> list[str]:
+    """The names of the devices that are there, the one `auto` picks first."""
+    gpus = [f"cuda:{i}" for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    return [*gpus, *(["mps"] if torch.backends.mps.is_available() else []), "cpu"]
+
+
 def device_name(device: torch.device) -> str:
     """What people call it."""
     if device.type == "cuda":

@@ -29,7 +29,7 @@ class DatasetInfo:
 
     `location` is the file the loader would read, None for sets that are built in or not on this machine;
     `available` tells these two apart; `download_bytes` is about what fetching it takes. `fingerprint` is that of the
-    loaded dataset where it is known before, else empty. `options` are those of :func:`load_dataset`, with their defaults.
+    loaded dataset where it is known before, else empty. `options` are those of :func:`load_dataset`, with defaults.
     """
 
     name: str

@@ -16,10 +16,13 @@ from ..learners.registry import LEARNERS, LearnerEntry, get_learner
 
 def entry_of(name: str) -> LearnerEntry:
     """The learner with this name; a ValueError that lists the names if there is none."""
-    if name in LEARNERS:
-        return LEARNERS[name]
-    added = _added(os.environ.get("ARML_LEARNERS", ""))
-    return added[name] if name in added else get_learner(name)
+    found = entries()
+    return found[name] if name in found else get_learner(name)
+
+
+def entries() -> dict[str, LearnerEntry]:
+    """Every learner a job may use, by name; this package's come first."""
+    return {**LEARNERS, **_added(os.environ.get("ARML_LEARNERS", ""))}
 
 
 @cache

@@ -7,10 +7,12 @@ not run a fixed number, a typical one is assumed (see `TYPICAL_ITERATIONS`).
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -46,7 +48,7 @@ class Estimate:
     memory: int
 
     def __str__(self) -> str:
-        return f"about {_duration(self.seconds)}, {self.memory / 2**30:.1f} GB of memory"
+        return f"about {duration(self.seconds)}, {gigabytes(self.memory)} of memory"
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,42 @@ def estimate(
     seconds = work.products / (speed.float64 if in_float64 else speed.float32) + work.values / speed.values
     data = 8.0 * n_points * n_features * (3 if in_float64 else 2)
     return Estimate(seconds + work.seconds, int(BASE_BYTES + data + work.memory))
+
+
+def memory_available() -> int | None:
+    """Bytes a new process can have on this machine or in this container; None where that cannot be told."""
+    limits = [limit for limit in (_free_memory(), _container_room()) if limit is not None]
+    return min(limits, default=None)
+
+
+def refusal(needed: Estimate, available: int | None) -> str | None:
+    """Why a training cannot run here, or None if it can."""
+    if available is None or needed.memory <= available:
+        return None
+    return f"it needs about {gigabytes(needed.memory)} of memory, and {gigabytes(available)} are free"
+
+
+def _free_memory() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        pass
+    try:  # not Linux: all there is, which is the best guess
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _container_room(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What a container leaves: its limit minus what is in use and cannot be dropped."""
+    try:
+        limit = int((folder / "memory.max").read_text())
+        used = int((folder / "memory.current").read_text())
+        numbers = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return max(0, limit - used + int(numbers.get("inactive_file", 0)) + int(numbers.get("active_file", 0)))
+    except (OSError, ValueError):  # no limit reads "max"
+        return None
 
 
 @lru_cache(maxsize=2)
@@ -180,7 +218,13 @@ def _lfda(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
 _WORK = {"euclidean": _euclidean, "arml": _arml, "nca": _nca, "lmnn": _lmnn, "itml": _itml, "lfda": _lfda}
 
 
-def _duration(seconds: float) -> str:
+def gigabytes(size: float) -> str:
+    """A size in words."""
+    return f"{size / 2**30:.1f} GB"
+
+
+def duration(seconds: float) -> str:
+    """A time in words, as exact as an estimate is."""
     if seconds < 1.5:
         return "a second"
     if seconds < 90:

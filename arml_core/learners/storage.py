@@ -80,13 +80,15 @@ def load_metric(path: str | os.PathLike[str], n_features: int | None = None) -> 
     """The metric in a file of :func:`save_metric`, or a plain M: a .npz with one matrix, or a .csv of numbers.
 
     Raises ValueError, with the file's name and what is wrong, for a file that is damaged, foreign, not a metric
-    (not square, symmetric and positive semi-definite) or not for `n_features` features.
+    (not square, symmetric and positive semi-definite) or not for `n_features` features. What is far too large for that
+    many is refused before it is unpacked.
     """
     file = Path(path)
     try:
         if not file.is_file():
             raise ValueError("there is no such file")
-        saved = _read_csv(file) if file.suffix.lower() == ".csv" else _read_npz(file)
+        most = MAX_FEATURES if n_features is None else n_features
+        saved = _read_csv(file, most) if file.suffix.lower() == ".csv" else _read_npz(file, most)
         if n_features is not None:
             as_metric(saved.metric, n_features)  # checks the width
     except ValueError as error:
@@ -106,12 +108,12 @@ def _write_whole(path: Path, arrays: Mapping[str, Any]) -> None:
         raise
 
 
-def _read_npz(file: Path) -> SavedMetric:
+def _read_npz(file: Path, most: int) -> SavedMetric:
     try:
         with zipfile.ZipFile(file) as archive:
             size = sum(member.file_size for member in archive.infolist())
-            if size > 9 * MAX_FEATURES**2:
-                raise ValueError(f"it unpacks to {size / 2**20:.0f} MB; a metric has at most {MAX_FEATURES} features")
+            if size > 16 * most**2 + 2**20:
+                raise ValueError(f"it unpacks to {size / 2**20:.0f} MB; that is too large for {most} features")
         with np.load(file, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
@@ -143,7 +145,7 @@ def _read_saved(arrays: Mapping[str, Any]) -> SavedMetric:
     return SavedMetric(Metric.from_components(_numbers(arrays["components"])), info)
 
 
-def _read_csv(file: Path) -> SavedMetric:
+def _read_csv(file: Path, most: int) -> SavedMetric:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -151,8 +153,8 @@ def _read_csv(file: Path) -> SavedMetric:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise ValueError("the file is empty")
-    if len(lines) > MAX_FEATURES:
-        raise ValueError(f"it has {len(lines)} lines; a metric has at most {MAX_FEATURES} features")
+    if len(lines) > most:
+        raise ValueError(f"it has {len(lines)} lines; a metric has one per feature, {most} at most")
     delimiter = next((d for d in ",;\t" if d in lines[0]), " ")
     rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
     matrix = np.empty((len(rows), len(rows[0])))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arml_core.learners.estimation import Rates, estimate, measure_rates
+from arml_core.learners.estimation import Estimate, Rates, estimate, measure_rates, memory_available, refusal
 from arml_core.learners.registry import LEARNERS, get_learner
 
 MEASURED = Path(__file__).parents[2] / "benchmarks" / "results" / "learners.csv"
@@ -115,3 +115,14 @@ def test_machine_rates_are_plausible():
     rates = measure_rates()
     assert 1e8 < rates.float64 <= 1.5 * rates.float32 < 1e15
     assert 1e7 < rates.values < 1e12
+
+
+def test_what_does_not_fit_is_refused_with_both_numbers():
+    needed = Estimate(10.0, 6 * 2**30)
+    assert refusal(needed, 2**30) == "it needs about 6.0 GB of memory, and 1.0 GB are free"
+    assert refusal(needed, 7 * 2**30) is None
+    assert refusal(needed, None) is None
+
+
+def test_the_memory_of_this_machine_is_found():
+    assert 2**26 < memory_available() < 2**44

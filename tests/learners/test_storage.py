@@ -175,10 +175,18 @@ def test_damaged_file(tmp_path, learner):
 
 
 def test_archive_that_would_fill_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(storage, "MAX_FEATURES", 1000)
     np.savez_compressed(tmp_path / "m.npz", M=np.zeros((1100, 1100)))
-    with pytest.raises(ValueError, match="unpacks to 9 MB; a metric has at most 1000 features"):
+    with pytest.raises(ValueError, match="unpacks to 9 MB; that is too large for 30 features"):
+        load_metric(tmp_path / "m.npz", n_features=30)
+    monkeypatch.setattr(storage, "MAX_FEATURES", 600)
+    with pytest.raises(ValueError, match="too large for 600 features"):
         load_metric(tmp_path / "m.npz")
+
+
+def test_table_with_more_lines_than_features(tmp_path):
+    (tmp_path / "m.csv").write_text("1,0,0\n0,1,0\n0,0,1\n")
+    with pytest.raises(ValueError, match="it has 3 lines; a metric has one per feature, 2 at most"):
+        load_metric(tmp_path / "m.csv", n_features=2)
 
 
 def test_missing_file_and_wrong_width(tmp_path, learner):
