@@ -54,6 +54,34 @@ def dkw_band(error: ArrayLike, n_points: int, confidence: float = 0.95) -> tuple
     return np.clip(values - half, 0.0, 1.0), np.clip(values + half, 0.0, 1.0)
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """Shares of points at one radius ε: *certified* (lower > ε), *attackable* (upper ≤ ε), the rest *undecided*."""
+
+    certified: float
+    attackable: float
+    undecided: float
+    n_points: int
+
+
+def verdict_shares(lower: ArrayLike, upper: ArrayLike, epsilon: float) -> Verdicts:
+    """What is known about the points at radius ε; a ValueError if a point is both proved safe and flipped."""
+    low, high = _checked_radii(lower), _checked_radii(upper)
+    if len(low) != len(high):
+        raise ValueError(f"lower and upper radii must belong to the same points; got {len(low)} and {len(high)}")
+    if not epsilon >= 0:
+        raise ValueError(f"every radius ε must be at least 0; got {epsilon}")
+    safe, flipped = low > epsilon, high <= epsilon
+    both = int((safe & flipped).sum())
+    if both:
+        raise ValueError(
+            f"{both} of {len(low)} points have a lower radius above their upper one; they cannot be joined"
+        )
+    n = len(low)
+    certified, attackable = int(safe.sum()), int(flipped.sum())
+    return Verdicts(certified / n, attackable / n, (n - certified - attackable) / n, n)
+
+
 def _checked_radii(radii: ArrayLike) -> FloatArray:
     values = np.asarray(radii, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:

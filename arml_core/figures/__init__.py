@@ -1,5 +1,6 @@
 """Results as pictures: pure functions from numbers to plotly figures, their tables and their words."""
 
+from .curves import RobustLine, curves_alt, curves_figure, curves_table, verdicts_figure
 from .draw import plane_figure
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane import Plane, Probe, Window, make_plane, make_probe, window_for
@@ -13,8 +14,12 @@ __all__ = [
     "SHAPE_WORDS",
     "Plane",
     "Probe",
+    "RobustLine",
     "Style",
     "Window",
+    "curves_alt",
+    "curves_figure",
+    "curves_table",
     "hand_made_components",
     "make_plane",
     "make_probe",
@@ -27,5 +32,6 @@ __all__ = [
     "style_for",
     "training_figure",
     "training_table",
+    "verdicts_figure",
     "window_for",
 ]

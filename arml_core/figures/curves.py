@@ -1,0 +1,452 @@
+"""Robust-error curves: what is proved (solid), what an attack reached (dashed), and the open part between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ..curves import dkw_band, robust_error, robust_error_curve, verdict_shares
+from ..rounding import FloatArray
+from .draw import FONT
+from .palette import LIGHT, Style, with_opacity
+from .words import number
+
+CERTIFIED, EMPIRICAL, PAPER_CERTIFIED, PAPER_EMPIRICAL = (
+    "certified",
+    "empirical",
+    "paper, certified",
+    "paper, empirical",
+)
+CONFIDENCE = 0.95
+MOST_STEPS = 400  # of a drawn staircase: one per pixel or two
+SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "star", "pentagon", "hexagon")
+_LIGHT = ("#1B1F24", "#D55E00", "#009E73", "#B0558A", "#A87400", "#0072B2", "#6E6A00", "#2A86B8")
+_DARK = ("#F2F4F7", "#FF8F45", "#2CC298", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#9DB7FF")
+MOST_LINES = len(SYMBOLS)
+VERDICTS = (
+    ("certified", "proved safe", ""),
+    ("undecided", "undecided", "/"),
+    ("attackable", "can be flipped", "x"),
+)
+Trace = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class RobustLine:
+    """One classifier on a chart of robust-error curves.
+
+    `certified` and `empirical` are radii of the same points: lower bounds, and upper bounds from an attack; one of
+    them may be missing. `exact` says that both are the same number for every point: one line is drawn. `certificate`
+    and `attack` say in words where they come from (an attack's name, steps and seed). `place` chooses colour and
+    marker. The paper's values are errors at `paper_radii`.
+    """
+
+    label: str
+    certified: FloatArray | None = None
+    empirical: FloatArray | None = None
+    exact: bool = False
+    certificate: str = ""
+    attack: str = ""
+    place: int = 0
+    partial: bool = False
+    paper_radii: FloatArray | None = None
+    paper_certified: FloatArray | None = None
+    paper_empirical: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.certified is None and self.empirical is None:
+            raise ValueError(f"{self.label} has neither certified nor empirical radii; it needs one of them")
+        if self.certified is not None and self.empirical is not None and len(self.certified) != len(self.empirical):
+            raise ValueError(
+                f"{self.label} has {len(self.certified)} certified and {len(self.empirical)} empirical radii; "
+                "they must belong to the same points"
+            )
+
+    @property
+    def n_points(self) -> int:
+        radii = self.certified if self.certified is not None else self.empirical
+        assert radii is not None
+        return len(radii)
+
+    @property
+    def name(self) -> str:
+        return f"{self.label} (partial)" if self.partial else self.label
+
+    def sides(self) -> Iterable[tuple[str, FloatArray, str]]:
+        """What is drawn: kind, radii and where they come from; an exact line once."""
+        if self.certified is not None:
+            yield CERTIFIED, self.certified, self.certificate
+        if self.empirical is not None and not (self.exact and self.certified is not None):
+            yield EMPIRICAL, self.empirical, self.attack
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper radii for verdicts: nothing proved is 0, nothing found is ∞."""
+        lower = np.zeros(self.n_points) if self.certified is None else self.certified
+        if self.exact and self.certified is not None:
+            return lower, lower
+        return lower, np.full(self.n_points, np.inf) if self.empirical is None else self.empirical
+
+
+def curves_figure(
+    lines: Sequence[RobustLine],
+    style: Style = LIGHT,
+    *,
+    epsilon: float | None = None,
+    upto: float | None = None,
+    confidence: float | None = None,
+    norm: str = "ℓ2",
+    height: int = 460,
+    legend: bool = True,
+) -> go.Figure:
+    """Robust-error curves as a figure.
+
+    Parameters
+    ----------
+    lines : what is drawn, one classifier each; all under the same threat model.
+    style : the colours of the theme.
+    epsilon : a radius to mark with a vertical line.
+    upto : the largest radius shown; by default nearly all certified points have fallen there.
+    confidence : draw a band that holds the curves of fresh points with this confidence (DKW); None for no band.
+    norm : the name of the norm the radii are measured in, for the axis.
+    height : in pixels.
+    legend : whether the methods and line styles are explained below the chart.
+    """
+    reach = largest_radius(lines) if upto is None else float(upto)
+    traces: list[Trace] = []
+    for line in lines:
+        if confidence is not None:
+            traces += _confidence_band(line, style, reach, confidence)
+    for line in lines:
+        traces += _staircases(line, style, reach)
+    for line in lines:
+        traces += _marks(line, style, reach)
+    if legend:
+        traces += _legend_keys(lines, style, confidence)
+    return go.Figure(
+        {"data": traces, "layout": _layout(style, epsilon, reach, norm, height, legend)}, skip_invalid=True
+    )
+
+
+def curves_table(
+    lines: Sequence[RobustLine], upto: float | None = None, confidence: float | None = None
+) -> pd.DataFrame:
+    """Every drawn corner as a row: method, kind, where it comes from, points, radius, error, and the band if drawn.
+
+    The error holds from its radius to the next one. A curve with very many steps is thinned as it is in the figure;
+    the values that remain are exact.
+    """
+    reach = largest_radius(lines) if upto is None else float(upto)
+    frames = []
+    for line in lines:
+        for kind, radii, source in line.sides():
+            radius, error = staircase(radii, reach)
+            frame = pd.DataFrame({"radius": radius, "error": error})
+            if confidence is not None:
+                frame["low"], frame["high"] = dkw_band(error, line.n_points, confidence)
+            frames.append(_labelled(frame, line, kind, source))
+        for kind, radius, error in _paper_values(line, reach):
+            frames.append(_labelled(pd.DataFrame({"radius": radius, "error": error}), line, kind, "the paper"))
+    return pd.concat(frames, ignore_index=True)
+
+
+def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> go.Figure:
+    """The shares of points proved safe, undecided and flipped at one radius, a bar for each line."""
+    colours = {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
+    shares = [verdict_shares(*line.bounds(), epsilon) for line in lines]
+    names = [line.name for line in lines]
+    traces: list[Trace] = []
+    for verdict, words, pattern in VERDICTS:
+        values = [float(getattr(share, verdict)) for share in shares]
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": words,
+                "y": names,
+                "x": values,
+                "text": [f"{value:.0%}" if value >= 0.08 else "" for value in values],
+                "textposition": "inside",
+                "insidetextanchor": "middle",
+                "textangle": 0,
+                "textfont": {"color": style.ink if verdict == "undecided" else style.paper, "size": 13},
+                "marker": {
+                    "color": with_opacity(colours[verdict], 0.25 if verdict == "undecided" else 1.0),
+                    "line": {"color": style.paper, "width": 1},
+                    "pattern": {"shape": pattern, "fgcolor": with_opacity(style.paper, 0.35), "size": 7},
+                },
+                "hovertemplate": f"%{{y}}<br>{words}: %{{x:.3f}}<extra></extra>",
+            }
+        )
+        if verdict == "undecided":
+            traces[-1]["marker"]["pattern"]["fgcolor"] = with_opacity(style.muted, 0.6)
+    axis = {"zeroline": False, "tickfont": {"color": style.muted, "size": 12}, "fixedrange": True}
+    layout = {
+        "height": height or 96 + 34 * len(lines),
+        "barmode": "stack",
+        "bargap": 0.3,
+        "margin": {"l": 8, "r": 16, "t": 32, "b": 44},
+        "xaxis": {**axis, "range": [0, 1], "tickformat": ".0%", "gridcolor": style.grid},
+        "yaxis": {**axis, "autorange": "reversed", "automargin": True, "tickfont": {"color": style.ink, "size": 13}},
+        "legend": {
+            "orientation": "h",
+            "y": 1.0,
+            "yanchor": "bottom",
+            "x": 0,
+            "traceorder": "normal",
+            "font": {"color": style.ink, "size": 12},
+        },
+        "dragmode": False,
+        "plot_bgcolor": style.paper,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "color": style.muted},
+        "template": "none",
+    }
+    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
+
+
+def curves_alt(lines: Sequence[RobustLine], epsilon: float, norm: str = "ℓ2") -> str:
+    """Alternative text: the values at one radius, line by line."""
+    parts = [f"Robust-error curves over the radius in {norm}; at ε = {epsilon:g}:"]
+    for line in lines:
+        sides = [f"{kind} error {float(robust_error(radii, epsilon)):.3f}" for kind, radii, _ in line.sides()]
+        if line.exact:
+            sides = [text.replace("certified", "exact") for text in sides]
+        parts.append(f"{line.name}, {' and '.join(sides)};")
+    return " ".join(parts).rstrip(";") + "."
+
+
+def largest_radius(lines: Sequence[RobustLine]) -> float:
+    """Where the horizontal axis ends: at the paper's last radius, or where 98 % of the certified points have fallen."""
+    last = [float(line.paper_radii[-1]) for line in lines if line.paper_radii is not None]
+    if last:
+        return max(last)
+    reaches = []
+    for line in lines:
+        radii = line.certified if line.certified is not None else line.empirical
+        assert radii is not None
+        finite = radii[np.isfinite(radii) & (radii > 0)]
+        if finite.size:
+            reaches.append(float(np.quantile(finite, 0.98)))
+    return _rounded_up(max(reaches)) if reaches else 1.0
+
+
+def staircase(radii: FloatArray, upto: float, most: int = MOST_STEPS) -> tuple[FloatArray, FloatArray]:
+    """The curve's corners up to a radius, that radius included; of very many, the last one in each narrow column."""
+    curve = robust_error_curve(radii)
+    shown = curve.radius <= upto
+    radius, error = curve.radius[shown], curve.error[shown]
+    if len(radius) > most:
+        column = np.floor(radius / upto * (most - 1)).astype(np.int64)
+        last = np.append(column[1:] != column[:-1], True)
+        last[0] = True
+        radius, error = radius[last], error[last]
+    if radius[-1] < upto:
+        radius, error = np.append(radius, upto), np.append(error, error[-1])
+    return radius, error
+
+
+def colour_of(style: Style, place: int) -> str:
+    """The colour of a line: Okabe–Ito, some darkened on white."""
+    return (_LIGHT if style is LIGHT else _DARK)[place % MOST_LINES]
+
+
+def symbol_of(place: int) -> str:
+    """The marker of a line; the ninth line gets the first colour with another marker."""
+    return SYMBOLS[(place + place // MOST_LINES) % MOST_LINES]
+
+
+def mark_radii(lines: Sequence[RobustLine], upto: float) -> FloatArray:
+    """Where markers sit on the curves: the paper's radii, or six even steps."""
+    for line in lines:
+        if line.paper_radii is not None:
+            return line.paper_radii[line.paper_radii <= upto]
+    return np.linspace(0.0, upto, 6)
+
+
+def _staircases(line: RobustLine, style: Style, upto: float) -> list[Trace]:
+    """The dashed line first: the solid one then fills the band down to it."""
+    colour = colour_of(style, line.place)
+    traces = []
+    sides = {kind: (radii, source) for kind, radii, source in line.sides()}
+    for kind in (EMPIRICAL, CERTIFIED):
+        if kind not in sides:
+            continue
+        radii, source = sides[kind]
+        radius, error = staircase(radii, upto)
+        words = "exact" if line.exact else kind
+        trace = _curve(line, kind, radius, error) | {
+            "meta": source,
+            "line": {"color": colour, "width": 2.5, "shape": "hv", "dash": "dash" if kind == EMPIRICAL else "solid"},
+            "hovertemplate": f"{line.name}: {words} error %{{y:.3f}} at ε = %{{x:.4g}}<extra></extra>",
+        }
+        if kind == CERTIFIED and EMPIRICAL in sides:
+            trace |= {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.13)}
+        traces.append(trace)
+    return traces
+
+
+def _confidence_band(line: RobustLine, style: Style, upto: float, confidence: float) -> list[Trace]:
+    """From below the lowest curve to above the highest: it holds the true curve of fresh points."""
+    sides = [radii for _, radii, _ in line.sides()]
+    top, bottom = staircase(sides[0], upto), staircase(sides[-1], upto)
+    low = (bottom[0], dkw_band(bottom[1], line.n_points, confidence)[0])
+    high = (top[0], dkw_band(top[1], line.n_points, confidence)[1])
+    look = {"line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
+    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour_of(style, line.place), 0.1)}
+    return [_curve(line, "confidence, low", *low) | look, _curve(line, "confidence, high", *high) | look | fill]
+
+
+def _curve(line: RobustLine, kind: str, radius: FloatArray, error: FloatArray) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": f"{line.label}, {kind}",
+        "legendgroup": line.label,
+        "showlegend": False,
+        "x": radius,
+        "y": error,
+    }
+
+
+def _marks(line: RobustLine, style: Style, upto: float) -> list[Trace]:
+    """Filled markers on the curves, open ones for the paper's values, at the same radii."""
+    colour, symbol = colour_of(style, line.place), symbol_of(line.place)
+    at = mark_radii([line], upto)
+    traces = []
+    for kind, radii, _ in line.sides():
+        marker = {"symbol": symbol, "color": colour, "size": 7, "line": {"color": style.paper, "width": 0.5}}
+        trace = _curve(line, f"{kind}, markers", at, robust_error(radii, at))
+        traces.append(trace | {"mode": "markers", "marker": marker, "hoverinfo": "skip"})
+    for kind, radius, error in _paper_values(line, upto):
+        marker = {"symbol": f"{symbol}-open", "color": colour, "size": 14, "line": {"width": 2}}
+        template = f"{line.label} in the paper: {kind.split(', ')[1]} error %{{y:.3f}} at ε = %{{x:g}}<extra></extra>"
+        trace = _curve(line, kind, radius, error)
+        traces.append(trace | {"mode": "markers", "marker": marker, "hovertemplate": template})
+    return traces
+
+
+def _paper_values(line: RobustLine, upto: float) -> Iterable[tuple[str, FloatArray, FloatArray]]:
+    if line.paper_radii is None:
+        return
+    for kind, values in ((PAPER_CERTIFIED, line.paper_certified), (PAPER_EMPIRICAL, line.paper_empirical)):
+        if values is not None:
+            shown = line.paper_radii <= upto
+            yield kind, line.paper_radii[shown], np.asarray(values)[shown]
+
+
+def _labelled(frame: pd.DataFrame, line: RobustLine, kind: str, source: str) -> pd.DataFrame:
+    frame.insert(0, "method", line.label)
+    frame.insert(1, "kind", "exact" if line.exact and kind == CERTIFIED else kind)
+    frame.insert(2, "from", source)
+    frame.insert(3, "points", line.n_points)
+    return frame
+
+
+def _legend_keys(lines: Sequence[RobustLine], style: Style, confidence: float | None) -> list[Trace]:
+    """One entry per method, then one for each line style with the certificate or attack behind it."""
+    keys: list[Trace] = []
+
+    def key(name: str, mode: str, group: str = "", **look: Any) -> None:
+        keys.append(
+            {"type": "scatter", "x": [None], "y": [None], "name": name, "mode": mode, "hoverinfo": "skip"}
+            | ({"legendgroup": group} if group else {"legendgroup": f"key {len(keys)}"})
+            | look
+        )
+
+    for line in lines:
+        colour = colour_of(style, line.place)
+        marker = {"symbol": symbol_of(line.place), "color": colour, "size": 9}
+        key(line.name, "lines+markers", line.label, line={"color": colour, "width": 2.5}, marker=marker)
+    sources = _sources(lines)
+    for (kind, source), labels in sources.items():
+        dash = "dash" if kind == EMPIRICAL else "solid"
+        whose = "" if len(labels) == len(lines) or len(sources) <= 2 else f" ({', '.join(labels)})"
+        verb = {CERTIFIED: "proved", "exact": "exact", EMPIRICAL: "reached"}[kind]
+        key(f"{verb}: {source or kind}{whose}", "lines", line={"color": style.muted, "width": 2.5, "dash": dash})
+    if any(line.certified is not None and line.empirical is not None and not line.exact for line in lines):
+        key("between: undecided", "markers", marker={"symbol": "square", "size": 12, "color": _faint(style, 0.25)})
+    if confidence is not None:
+        name = f"outer band: {confidence:.0%} confidence"
+        key(name, "markers", marker={"symbol": "square", "size": 12, "color": _faint(style, 0.12)})
+    if any(line.paper_certified is not None or line.paper_empirical is not None for line in lines):
+        marker = {"symbol": "circle-open", "size": 12, "color": style.muted, "line": {"width": 2}}
+        key("the paper's values", "markers", marker=marker)
+    return keys
+
+
+def _faint(style: Style, opacity: float) -> str:
+    return with_opacity(style.muted, opacity)
+
+
+def _sources(lines: Sequence[RobustLine]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        for kind, _, source in line.sides():
+            shown = "exact" if line.exact and kind == CERTIFIED else kind
+            found.setdefault((shown, source), []).append(line.label)
+    return found
+
+
+def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height: int, legend: bool) -> Trace:
+    axis = {
+        "gridcolor": style.grid,
+        "zeroline": False,
+        "tickfont": {"color": style.muted, "size": 12},
+        "fixedrange": True,
+    }
+    title = {"font": {"color": style.muted, "size": 13}, "standoff": 6}
+    mark: Trace = {}
+    if epsilon is not None:
+        line = {"color": style.ink, "width": 1.5, "dash": "dot"}
+        where = {"x0": epsilon, "x1": epsilon, "y0": 0, "y1": 1, "yref": "paper"}
+        mark["shapes"] = [{"type": "line", "layer": "below", "line": line, **where}]
+        mark["annotations"] = [
+            {
+                "x": epsilon,
+                "y": 1.0,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "text": f"ε = {number(epsilon)}",
+                "showarrow": False,
+                "font": {"color": style.ink, "size": 13},
+            }
+        ]
+    return {
+        "height": height,
+        "margin": {"l": 52, "r": 12, "t": 24, "b": 44, "pad": 0},
+        "xaxis": {
+            **axis,
+            "range": [-0.012 * upto, 1.012 * upto],
+            "title": {"text": f"radius ε in {norm}", **title},
+            "nticks": 8,
+        },
+        "yaxis": {**axis, "range": [-0.015, 1.015], "title": {"text": "robust error", **title}, "dtick": 0.2},
+        "showlegend": legend,
+        "legend": {
+            "orientation": "h",
+            "y": -0.16,
+            "yanchor": "top",
+            "x": 0,
+            "font": {"color": style.ink, "size": 12},
+            "groupclick": "togglegroup",
+            "itemwidth": 34,
+        },
+        "hovermode": "closest",
+        "dragmode": False,
+        "plot_bgcolor": style.paper,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "color": style.muted},
+        "template": "none",
+        **mark,
+    }
+
+
+def _rounded_up(value: float) -> float:
+    """The next number of the form 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(next(step for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * (1 - 1e-9)) * power)
