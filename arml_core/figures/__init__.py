@@ -6,7 +6,17 @@ from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane import Plane, Probe, Window, make_plane, make_probe, window_for
 from .shapes import hand_made_components
 from .table import plane_table
-from .training import smoothed, training_figure, training_table
+from .training import (
+    eigenvalues_of,
+    history_table,
+    progress_alt,
+    progress_figure,
+    smoothed,
+    spectrum_alt,
+    spectrum_figure,
+    training_figure,
+    training_table,
+)
 from .words import plane_alt, probe_words, radius_interval
 
 __all__ = [
@@ -20,15 +30,21 @@ __all__ = [
     "curves_alt",
     "curves_figure",
     "curves_table",
+    "eigenvalues_of",
     "hand_made_components",
+    "history_table",
     "make_plane",
     "make_probe",
     "plane_alt",
     "plane_figure",
     "plane_table",
     "probe_words",
+    "progress_alt",
+    "progress_figure",
     "radius_interval",
     "smoothed",
+    "spectrum_alt",
+    "spectrum_figure",
     "style_for",
     "training_figure",
     "training_table",
