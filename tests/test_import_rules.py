@@ -14,8 +14,9 @@ LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"metric", "threat", "datasets"},
     {"screen", "reference", "checks"},
     {"certify", "attack"},
-    {"curves", "knn", "learners", "neural", "results"},
+    {"curves", "knn", "learners", "neural", "results", "comparison"},
     {"figures", "jobs"},
+    {"reproduce"},
     {"cli", "__main__", "__init__"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -1,0 +1,99 @@
+"""Two small tables of the paper: the datasets with their Euclidean errors, and how long 100 iterations take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..datasets import load_dataset
+from ..jobs.client import Client
+from ..jobs.slots import Limits
+from ..knn import MahalanobisKNN
+from ..progress import Callback
+from .keep import machine, versions
+from .plan import SEED
+from .published import METHODS, TITLES, K
+from .run import Progress, Say, Watched, duration, failure_of, seconds_of, watch
+
+DATASETS_FILE = "datasets.json"
+RUNTIME_FILE = "runtime.json"
+RUNTIME_SET = "usps"
+RUNTIME_PARAMETERS: dict[str, dict[str, Any]] = {
+    "lmnn": {"max_iter": 100, "min_iter": 100},
+    "itml": {"max_iter": 100},
+    "nca": {"max_iter": 100},
+    "arml": {"n_epochs": 100},
+}
+
+
+def read(folder: Path, name: str) -> dict[str, Any]:
+    """What one of these files holds; empty if it is not there."""
+    path = folder / name
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def measure_datasets(folder: Path, names: Iterable[str], say: Say, show: Say) -> None:
+    """Sizes of the datasets, and the errors of the Euclidean 1-NN and 11-NN on all of their test points."""
+    content = read(folder, DATASETS_FILE)
+    for name in names:
+        data = load_dataset(name)
+        wrong = {}
+        for k in (1, K):
+            knn = MahalanobisKNN(k).fit(data.X_train, data.y_train)
+            predicted = knn.predict(data.X_test, callback=_shown(show, f"{TITLES[name]}, K = {k}"))
+            wrong[k] = float((predicted != data.y_test).mean())
+        content[name] = {
+            "features": data.n_features,
+            "classes": data.n_classes,
+            "train": len(data.X_train),
+            "test": len(data.X_test),
+            "error_1nn": wrong[1],
+            "error_11nn": wrong[K],
+            "fingerprint": data.fingerprint,
+            **_circumstances(),
+        }
+        _write(folder / DATASETS_FILE, content)
+        say(f"{TITLES[name]}: 1-NN {wrong[1]:.4f}, {K}-NN {wrong[K]:.4f}")
+
+
+def measure_runtime(client: Client, folder: Path, methods: Iterable[str], say: Say, show: Say) -> list[str]:
+    """Seconds for 100 iterations on USPS, one learner after the other; failures are returned."""
+    content = read(folder, RUNTIME_FILE)
+    failures = []
+    for learner in [name for name in methods if name in RUNTIME_PARAMETERS]:
+        status = client.train(RUNTIME_SET, learner, RUNTIME_PARAMETERS[learner], SEED)
+        progress = Progress({status.id: Watched(f"100 iterations of {METHODS[learner]}", 1.0)})
+        watch(client, progress, show, lambda ended: None)
+        status = client.status(status.id)
+        failure = failure_of(status)
+        if failure:
+            failures.append(f"{METHODS[learner]}: {failure}")
+            say(failures[-1])
+            continue
+        content[learner] = {
+            "seconds": round(seconds_of(status), 1),
+            "iterations": client.run(status.id).n_iter_,
+            "threads": Limits.default().threads,
+            "parameters": RUNTIME_PARAMETERS[learner],
+            **_circumstances(),
+        }
+        _write(folder / RUNTIME_FILE, content)
+        say(f"{METHODS[learner]}: {content[learner]['iterations']} iterations, {duration(content[learner]['seconds'])}")
+    return failures
+
+
+def _shown(show: Say, what: str) -> Callback:
+    return lambda done, total, info: show(f"{what}: {done} of {total} points")
+
+
+def _circumstances() -> dict[str, Any]:
+    return {"machine": machine(), "versions": versions(), "date": datetime.now(UTC).date().isoformat()}
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,88 @@
+"""Keeping results: one file of evaluations per dataset and learner, and the metric they belong to."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..learners.storage import save_metric
+from ..metric import Metric
+from ..results import Evaluation, read_results, write_results
+
+METRICS = "metrics"
+LARGEST_METRIC = 256
+"""Metrics of more features are megabytes: they are trained again instead of kept."""
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+
+
+def machine() -> str:
+    """The class of this machine, not its name."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return f"{cores}-core {platform.machine().replace('_', '-')} CPU"
+
+
+def versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+
+
+def described(evaluation: Evaluation, deviations: Iterable[str]) -> Evaluation:
+    """The evaluation with the machine, the versions and its deviations in `made`."""
+    made: dict[str, Any] = {**evaluation.made, "machine": machine(), "versions": versions()}
+    text = "; ".join(deviations)
+    if text:
+        made["deviation"] = text
+    return replace(evaluation, made=made)
+
+
+def file_of(folder: Path, dataset: str, learner: str) -> Path:
+    return folder / f"{dataset}-{learner}.npz"
+
+
+def add_result(folder: Path, evaluation: Evaluation) -> bool:
+    """Put an evaluation into its file; False if the file has the same with more points or steps already."""
+    path = file_of(folder, evaluation.dataset, evaluation.learner)
+    present = {_place(old): old for old in read_results(path)} if path.exists() else {}
+    place = _place(evaluation)
+    if place in present and _extent(present[place]) > _extent(evaluation):
+        return False
+    present[place] = evaluation
+    write_results(path, [present[key] for key in sorted(present)])
+    return True
+
+
+def add_metric(folder: Path, evaluation: Evaluation, metric: Metric) -> None:
+    """Keep the metric an evaluation was made with, if it is small and was learned."""
+    if evaluation.learner == "euclidean" or metric.components.shape[1] > LARGEST_METRIC:
+        return
+    path = file_of(folder / METRICS, evaluation.dataset, evaluation.learner)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_metric(
+        path,
+        metric,
+        learner=evaluation.learner,
+        parameters=evaluation.parameters,
+        dataset=evaluation.dataset,
+        fingerprint=evaluation.fingerprint,
+        seed=evaluation.seed,
+    )
+
+
+def _place(evaluation: Evaluation) -> tuple[str, ...]:
+    """What a file holds only once."""
+    return (
+        f"{evaluation.n_neighbors:04d}",
+        evaluation.kind,
+        evaluation.method,
+        str(evaluation.threat.arguments()),
+        str(sorted((name, str(value)) for name, value in evaluation.parameters.items())),
+        str(sorted((name, str(value)) for name, value in evaluation.options.items() if name != "steps")),
+    )
+
+
+def _extent(evaluation: Evaluation) -> tuple[int, int, float]:
+    return len(evaluation), int(evaluation.options.get("steps", 0)), evaluation.budget or 0.0

@@ -1,0 +1,134 @@
+"""The paper's three observations, checked over our own results.
+
+They are stated for 1-NN (Table 1) and said to hold for K-NN too (Table 2):
+
+1. NCA and LMNN often have a smaller clean error than the Euclidean metric, but are less robust (except on Splice).
+2. ARML's clean error is competitive with theirs (for 1-NN the best on 4 of the 6 datasets).
+3. ARML is more robust than all others at every radius.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import published
+from .published import METHODS, TITLES
+from .tables import Tables
+
+COLUMNS = {
+    "exact": "1-NN, exact",
+    "theorem1": "11-NN, certified by Theorem 1",
+    "boundary-box": "11-NN, boundary attack inside [0, 1]",
+    "whitebox": "11-NN, white-box attack",
+}
+EXCEPTION = "splice"
+"""Where the paper makes an exception from the first observation."""
+COMPETITIVE = 0.03
+"""How far ARML's clean error may lie above the best one's to be called competitive."""
+MOSTLY = 0.9
+"""The share of cells in which the third observation has to hold for K-NN, where the paper's own table has gaps."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one observation in one column; `holds` is None without results."""
+
+    observation: int
+    column: str
+    holds: bool | None
+    text: str
+
+
+def check(tables: Tables) -> list[Finding]:
+    """Each observation in each column."""
+    return [rule(tables, column) for rule in (_less_robust, _competitive, _most_robust) for column in COLUMNS]
+
+
+def _datasets(tables: Tables, column: str, *needed: str) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """The datasets for which the needed learners have the column, with all that have it."""
+    for dataset in TITLES:
+        errors = tables.common(dataset, column)
+        if all(learner in errors for learner in needed):
+            yield dataset, errors
+
+
+def _less_robust(tables: Tables, column: str) -> Finding:
+    pairs, cleaner, exceptions = 0, 0, []
+    for dataset, errors in _datasets(tables, column, "euclidean"):
+        for learner in ("nca", "lmnn"):
+            if learner not in errors or dataset == EXCEPTION:
+                continue
+            pairs += 1
+            cleaner += _clean(tables, dataset, learner, column) <= _clean(tables, dataset, "euclidean", column)
+            better = errors[learner][1:] < errors["euclidean"][1:]
+            if better.any():
+                at = _radii(published.radii(dataset)[1:][better])
+                exceptions.append(f"{METHODS[learner]} on {TITLES[dataset]} at {at}")
+    if not pairs:
+        return Finding(1, column, None, "no results yet")
+    text = (
+        f"NCA or LMNN has a clean error at most the Euclidean metric's in {cleaner} of {pairs} cases "
+        f"(datasets other than Splice); its robust error is never the smaller one"
+    )
+    text += f", except {_listed(exceptions)}." if exceptions else "."
+    return Finding(1, column, not exceptions, text)
+
+
+def _competitive(tables: Tables, column: str) -> Finding:
+    best, gaps = [], {}
+    for dataset, errors in _datasets(tables, column, "arml", "nca", "lmnn"):
+        clean = {learner: _clean(tables, dataset, learner, column) for learner in errors}
+        gaps[dataset] = clean["arml"] - min(clean.values())
+        if gaps[dataset] <= 0:
+            best.append(TITLES[dataset])
+    if not gaps:
+        return Finding(2, column, None, "no results yet")
+    worst = max(gaps, key=lambda name: gaps[name])
+    text = f"ARML has the smallest clean error on {len(best)} of {len(gaps)} datasets"
+    text += f" ({', '.join(best)})" if best else ""
+    text += (
+        f"; it is never more than {gaps[worst]:.3f} above the smallest ({TITLES[worst]})." if gaps[worst] > 0 else "."
+    )
+    return Finding(2, column, gaps[worst] <= COMPETITIVE, text)
+
+
+def _most_robust(tables: Tables, column: str) -> Finding:
+    cells, exceptions, names = 0, 0, []
+    for dataset, errors in _datasets(tables, column, "arml"):
+        others = {learner: found for learner, found in errors.items() if learner != "arml"}
+        if not others:
+            continue
+        behind = np.array([errors["arml"][1:] > found[1:] for found in others.values()])
+        cells += behind.shape[1]
+        exceptions += int(behind.any(axis=0).sum())
+        for learner, wins in zip(others, behind, strict=True):
+            if wins.any():
+                at = published.radii(dataset)[1:][wins]
+                most = float((errors["arml"] - others[learner])[1:].max())
+                names.append(f"{METHODS[learner]} on {TITLES[dataset]} at {_radii(at)} (by at most {most:.3f})")
+    if not cells:
+        return Finding(3, column, None, "no results yet")
+    text = f"ARML has the smallest robust error, or shares it, at {cells - exceptions} of {cells} positive radii"
+    text += f"; a smaller one has {_listed(names)}." if names else "."
+    holds = exceptions == 0 if column == "exact" else exceptions <= (1 - MOSTLY) * cells
+    return Finding(3, column, holds, text)
+
+
+def _clean(tables: Tables, dataset: str, learner: str, column: str) -> float:
+    """From the certificates, which have the most points; an attack's own points where there are none."""
+    for name in ("exact",) if column == "exact" else ("theorem1", column):
+        clean = tables.clean(dataset, learner, name)
+        if clean is not None:
+            return clean
+    raise KeyError((dataset, learner, column))
+
+
+def _radii(values: np.ndarray) -> str:
+    return _listed([f"{value:g}" for value in values])
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,177 @@
+"""Having a plan computed: ask the store for everything, watch, and keep each result as it comes.
+
+What the store has finished before is not computed again, so the same command goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..datasets import load_dataset
+from ..jobs.client import Client
+from ..jobs.states import DONE, LOST, MAX_ATTEMPTS, RUNNING
+from ..jobs.status import JobStatus
+from ..learners.estimation import Rates, estimate
+from ..metric import Metric
+from ..results import Evaluation
+from .keep import add_metric, add_result, described
+from .plan import SEED, Step
+
+POLL_SECONDS = 0.5
+FIRST = {"exact": 5, "theorem1": 5, "votes": 4, "whitebox": 3, "search": 2, "boundary-box": 1, "boundary": 0}
+"""Priorities: what is cheap comes first, and a training as soon as its turn comes."""
+SECONDS = {"exact": 4e-3, "theorem1": 3e-3, "votes": 3e-3, "whitebox": 0.15, "boundary": 4.0, "boundary-box": 4.0}
+"""Rough seconds a point; only their proportions matter, for the time left."""
+_RATES = Rates(float32=4e10, float64=2e10, values=3e9)
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Watched:
+    """A job that is waited for: what it is worth and how much of it is done."""
+
+    title: str
+    weight: float
+    step: Step | None = None
+    before: float | None = None
+    fraction: float = 0.0
+    done: bool = False
+    failure: str = ""
+
+
+@dataclass
+class Progress:
+    """Where a run stands."""
+
+    jobs: dict[str, Watched] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    def update(self, status: JobStatus) -> None:
+        job = self.jobs[status.id]
+        job.fraction = status.fraction
+        if job.before is None:
+            job.before = status.fraction  # done in an earlier run: it says nothing about the pace of this one
+
+    @property
+    def finished(self) -> int:
+        return sum(job.done for job in self.jobs.values())
+
+    def seconds_left(self) -> float | None:
+        """From the pace since the start; None while too little is done to tell."""
+        here = sum(job.weight * (job.fraction - (job.before or 0.0)) for job in self.jobs.values())
+        left = sum(job.weight * (1.0 - job.fraction) for job in self.jobs.values() if not job.done)
+        elapsed = time.monotonic() - self.started
+        return None if here <= 0.01 * left else elapsed * left / here
+
+    def line(self, running: Sequence[JobStatus]) -> str:
+        left = self.seconds_left()
+        parts = [f"{self.finished} of {len(self.jobs)} jobs"]
+        if left is not None:
+            parts.append(f"about {duration(left)} left")
+        parts += [f"{status.title} {status.fraction:.0%}" for status in running[:2]]
+        return "; ".join(parts)
+
+
+def compute(
+    client: Client, steps: Sequence[Step], folder: Path, say: Say, show: Say, keep_metrics: bool = True
+) -> list[str]:
+    """Compute every step and keep its result in `folder`; the reasons of those that failed are returned.
+
+    `say` gets a line for each job that ends, `show` one that tells where the run stands, again and again.
+    """
+    progress = Progress()
+    _ask(client, steps, progress)
+    watch(client, progress, show, lambda status: _finish(client, status, progress, folder, say, keep_metrics))
+    return [job.failure for job in progress.jobs.values() if job.failure]
+
+
+def watch(client: Client, progress: Progress, show: Say, ended: Callable[[JobStatus], None]) -> None:
+    """Until all jobs are at rest, show where they stand; `ended` gets each one once."""
+    while not all(job.done for job in progress.jobs.values()):
+        running = []
+        for job in [job for job, watched in progress.jobs.items() if not watched.done]:
+            status = client.status(job)
+            progress.update(status)
+            if status.state == RUNNING:
+                running.append(status)
+            given_up = status.attempt >= MAX_ATTEMPTS
+            if status.is_at_rest and (status.state != LOST or given_up):  # once lost, it is tried again
+                progress.jobs[job].done = True
+                ended(status)
+        show(progress.line(running))
+        time.sleep(POLL_SECONDS)
+
+
+def failure_of(status: JobStatus) -> str:
+    """Why a job has no result; empty if it has."""
+    return "" if status.state == DONE else f"{status.state}, {status.reason or status.note or 'no reason given'}"
+
+
+def _ask(client: Client, steps: Sequence[Step], progress: Progress) -> None:
+    """Queue the trainings and all that needs them; a dataset is loaded once."""
+    for name in dict.fromkeys(step.dataset for step in steps):
+        data = load_dataset(name)
+        shape = (len(data.X_train), data.n_features, data.n_classes)
+        for step in [step for step in steps if step.dataset == name]:
+            run = client.train(data, step.learner, step.parameters, SEED, priority=max(FIRST.values()))
+            if run.id not in progress.jobs:
+                weight = estimate(step.learner, *shape, step.parameters, _RATES).seconds
+                progress.jobs[run.id] = Watched(f"training of {run.title}", max(weight, 0.1))
+            what, priority = step.what, FIRST[step.column]
+            if what.kind == "certify":
+                status = client.certify(
+                    run.id,
+                    what.n_neighbors,
+                    what.method,
+                    step.threat,
+                    step.points,
+                    step.budget,
+                    step.options,
+                    priority=priority,
+                )
+            else:
+                status = client.attack(
+                    run.id, what.n_neighbors, what.method, step.threat, step.points, 0, step.options, priority=priority
+                )
+            each = step.budget if step.budget is not None else SECONDS[step.column]
+            scale = max(1.0, shape[0] * shape[1] / 1e6)
+            weight = each * (step.points.n or shape[0]) * (scale if step.budget is None else 1.0)
+            progress.jobs[status.id] = Watched(step.title, weight * (step.steps or 25_000) / 25_000, step)
+
+
+def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path, say: Say, keep_metrics: bool) -> None:
+    watched = progress.jobs[status.id]
+    failure = failure_of(status)
+    if failure:
+        watched.failure = f"{watched.title}: {failure}"
+        say(watched.failure)
+        return
+    spent = seconds_of(status)
+    if watched.step is None:
+        say(f"{watched.title}: {duration(spent)}")
+        return
+    evaluation = client.evaluation(status.id)
+    assert evaluation is not None
+    evaluation = described(evaluation, watched.step.deviations())
+    kept = add_result(folder, evaluation)
+    if kept and keep_metrics and status.needs is not None:
+        add_metric(folder, evaluation, Metric.from_components(client.run(status.needs).components_))
+    say(f"{watched.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; a larger one is kept already'}")
+
+
+def seconds_of(status: JobStatus) -> float:
+    return status.finished - status.started if status.finished and status.started else 0.0
+
+
+def _short(evaluation: Evaluation) -> str:
+    return f"{len(evaluation)} points, clean error {1 - evaluation.correct.mean():.3f}"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,93 @@
+"""The tables as our results fill them: from kept evaluations to errors at the paper's radii."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..curves import robust_error
+from ..results import Evaluation, read_results
+from . import published
+from .plan import BOX, COLUMNS, Column
+from .published import METHODS, TITLES
+
+PAPER_COLUMN: dict[str, published.Column] = {
+    "exact": "exact",
+    "theorem1": "certified",
+    "boundary-box": "empirical",
+    "boundary": "empirical",
+}
+"""The column of the paper's that ours stands beside."""
+
+
+def column_of(evaluation: Evaluation) -> str | None:
+    """The name of the column an evaluation belongs to; None if it is in no table."""
+    box = evaluation.threat.box
+    if evaluation.threat.norm != 2 or evaluation.threat.costs or evaluation.threat.frozen or box not in (None, BOX):
+        return None
+    what = (evaluation.kind, evaluation.method, evaluation.n_neighbors, box is not None)
+    return next((name for name, c in COLUMNS.items() if what == _identity(c)), None)
+
+
+def _identity(column: Column) -> tuple[str, str, int, bool]:
+    return column.kind, column.method, column.n_neighbors, column.box
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Evaluations by (dataset, learner, column)."""
+
+    evaluations: dict[tuple[str, str, str], Evaluation]
+
+    @classmethod
+    def of(cls, evaluations: Iterable[Evaluation]) -> Tables:
+        found = {}
+        for evaluation in evaluations:
+            column = column_of(evaluation)
+            if column is not None and evaluation.dataset in TITLES and evaluation.learner in METHODS:
+                found[evaluation.dataset, evaluation.learner, column] = evaluation
+        return cls(found)
+
+    @classmethod
+    def read(cls, folder: Path) -> Tables:
+        return cls.of(e for path in sorted(folder.glob("*.npz")) for e in read_results(path))
+
+    def get(self, dataset: str, learner: str, column: str) -> Evaluation | None:
+        return self.evaluations.get((dataset, learner, column))
+
+    def errors(self, dataset: str, learner: str, column: str, n: int | None = None) -> np.ndarray | None:
+        """Robust errors at the paper's radii, over the first `n` points (all of them by default)."""
+        evaluation = self.get(dataset, learner, column)
+        return None if evaluation is None else robust_error(evaluation.radii[:n], published.radii(dataset))
+
+    def common(self, dataset: str, column: str) -> dict[str, np.ndarray]:
+        """The errors of every learner that has the column, over the points all of them have.
+
+        The points are the first so many in the same order, so that each learner is judged on the same ones.
+        """
+        present = {learner: found for learner in METHODS if (found := self.get(dataset, learner, column)) is not None}
+        n = min((len(found) for found in present.values()), default=0)
+        return {learner: robust_error(found.radii[:n], published.radii(dataset)) for learner, found in present.items()}
+
+    def clean(self, dataset: str, learner: str, column: str) -> float | None:
+        """The share of wrong predictions; the certified error at radius 0 counts points without a proof too."""
+        evaluation = self.get(dataset, learner, column)
+        return None if evaluation is None else float(1 - evaluation.correct.mean())
+
+    def difference(self, dataset: str, learner: str, column: str) -> np.ndarray | None:
+        """Our errors less the paper's; None where either is missing."""
+        ours = self.errors(dataset, learner, column)
+        if ours is None or column not in PAPER_COLUMN:
+            return None
+        return ours - published.errors(dataset, learner, PAPER_COLUMN[column])
+
+    def within(self, dataset: str, learner: str, column: str) -> bool | None:
+        """Whether ours is as close to the paper's as it has to be; None where nothing is demanded."""
+        difference = self.difference(dataset, learner, column)
+        allowed = None if difference is None else published.tolerance(dataset, learner, PAPER_COLUMN[column])
+        if difference is None or allowed is None:
+            return None
+        return bool((np.abs(difference) <= allowed + 1e-9).all())
