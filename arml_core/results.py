@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .rounding import BoolArray, FloatArray
+from .rounding import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
 
 FOLDER = Path(__file__).parents[1] / "data" / "results"
@@ -33,8 +33,9 @@ class Evaluation:
 
     Of a certificate the lower side counts, of an attack the upper side. `dataset` is the name for `load_dataset`, empty
     for a file; `learner` the name in the registry, "given" for a metric from elsewhere. `points` says which rows (part,
-    n, labels), `planned` how many there will be: an evaluation under way has fewer. `made` tells how it came about
-    (versions, date, machine, seconds) and, as `deviation`, where it departs from the paper's protocol.
+    n, labels), `planned` how many there will be: an evaluation under way has fewer, and `rows` tells which of the asked
+    rows they are (None: the first ones). `made` tells how it came about (versions, date, machine, seconds) and, as
+    `deviation`, where it departs from the paper's protocol.
     """
 
     dataset: str
@@ -58,6 +59,7 @@ class Evaluation:
     exact: BoolArray
     correct: BoolArray
     made: Mapping[str, Any] = field(default_factory=dict)
+    rows: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -65,6 +67,11 @@ class Evaluation:
     @property
     def whole(self) -> bool:
         return len(self) == self.planned
+
+    @property
+    def index(self) -> IntArray:
+        """Which of the asked rows each radius belongs to."""
+        return np.arange(len(self), dtype=np.intp) if self.rows is None else self.rows
 
     @property
     def radii(self) -> FloatArray:
@@ -86,6 +93,8 @@ def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:
     arrays: dict[str, Any] = {}
     about = []
     for number, evaluation in enumerate(evaluations):
+        if evaluation.rows is not None and not np.array_equal(evaluation.rows, np.arange(len(evaluation))):
+            raise ValueError(f"only the first {len(evaluation)} rows can be written; this evaluation has others")
         arrays |= {f"{number}.{name}": getattr(evaluation, name) for name in _ARRAYS}
         about.append(_about(evaluation))
     text = json.dumps({"format": FORMAT, "evaluations": about}, ensure_ascii=False, sort_keys=True)
@@ -123,7 +132,7 @@ def shipped(folder: Path = FOLDER) -> tuple[Evaluation, ...]:
 
 
 def _about(evaluation: Evaluation) -> dict[str, Any]:
-    about = {f.name: getattr(evaluation, f.name) for f in fields(Evaluation) if f.name not in _ARRAYS}
+    about = {f.name: getattr(evaluation, f.name) for f in fields(Evaluation) if f.name not in (*_ARRAYS, "rows")}
     about["threat"] = evaluation.threat.arguments()
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in about.items()}
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import ksone
 
 from arml_core import dkw_band, robust_error, robust_error_curve
+from arml_core.curves import verdict_shares
 
 radius = st.one_of(st.floats(0, 10), st.just(0.0), st.just(np.inf))
 
@@ -111,3 +112,28 @@ def test_a_band_needs_points(n):
 def test_a_confidence_is_between_0_and_1(confidence):
     with pytest.raises(ValueError, match=f"between 0 and 1; got {confidence}"):
         dkw_band([0.5], 10, confidence)
+
+
+def test_verdicts_are_plain_counts():
+    found = verdict_shares([0.0, 0.1, 0.3, 0.5], [0.0, 0.4, 0.4, np.inf], 0.2)
+    assert (found.certified, found.attackable, found.undecided, found.n_points) == (0.5, 0.25, 0.25, 4)
+    at_the_radius = verdict_shares([0.2], [0.2], 0.2)
+    assert at_the_radius.attackable == 1.0
+
+
+@given(st.lists(st.tuples(radius, radius), min_size=1, max_size=30), st.floats(0, 12))
+def test_verdicts_agree_with_the_curves(pairs, epsilon):
+    lower, upper = np.sort(np.array(pairs), axis=1).T
+    found = verdict_shares(lower, upper, epsilon)
+    assert found.certified == pytest.approx(1 - float(robust_error(lower, epsilon)))
+    assert found.attackable == pytest.approx(float(robust_error(upper, epsilon)))
+    assert found.certified + found.attackable + found.undecided == pytest.approx(1)
+
+
+def test_a_point_proved_safe_and_flipped_is_a_contradiction():
+    with pytest.raises(ValueError, match="1 of 2 points have a lower radius above their upper one"):
+        verdict_shares([0.5, 0.0], [0.1, 0.0], 0.2)
+    with pytest.raises(ValueError, match="got 2 and 1"):
+        verdict_shares([0.5, 0.0], [0.1], 0.2)
+    with pytest.raises(ValueError, match="at least 0"):
+        verdict_shares([0.5], [0.6], -1)

@@ -108,3 +108,12 @@ def test_what_ships_can_be_read() -> None:
     for found in shipped():
         assert found.whole
         assert found.dataset
+
+
+def test_rows_under_way_know_their_places_and_are_not_written(tmp_path: Path) -> None:
+    np.testing.assert_array_equal(evaluation().index, [0, 1, 2])
+    np.testing.assert_array_equal(evaluation(rows=np.array([4, 5, 9])).index, [4, 5, 9])
+    with pytest.raises(ValueError, match="only the first 3 rows"):
+        write_results(tmp_path / "a.npz", [evaluation(rows=np.array([4, 5, 9]))])
+    write_results(tmp_path / "a.npz", [evaluation(rows=np.arange(3))])
+    assert read_results(tmp_path / "a.npz")[0].rows is None

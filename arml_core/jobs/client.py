@@ -254,6 +254,10 @@ class Client:
         """The dataset a job refers to, for whoever may see it."""
         return self.store.contents.get_dataset(digest, self.store.contents.find_scope(digest, self.visitor))
 
+    def dataset_label(self, digest: str) -> tuple[str, str]:
+        """The name for `load_dataset`, empty for a file, and the title of a dataset, without reading it."""
+        return self.store.contents.label(digest, self.store.contents.find_scope(digest, self.visitor))
+
     def file(self, digest: str) -> tuple[str, bytes]:
         """The title and the content of an uploaded file, for its owner."""
         return self.store.contents.get_file(digest, self.store.contents.find_scope(digest, self.visitor))

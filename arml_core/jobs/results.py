@@ -126,6 +126,7 @@ def evaluation_of(job: Row, run: Row, dataset: tuple[str, str], radii: Radii, pl
         exact=radii.exact,
         correct=radii.correct,
         made=_made(job, run),
+        rows=radii.index,
     )
 
 

@@ -1,0 +1,257 @@
+"""Which certificates and attacks belong together: the same classifier, the same attacker, the same points.
+
+A certificate says how far every attacker of its threat model stays harmless, an attack how far one got. Only if both
+mean the same attacker do the two radii of a point enclose the truth. What does not belong together is not joined, and
+the reason is given in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .results import Evaluation
+from .rounding import BoolArray, FloatArray
+from .threat import ThreatModel
+
+CERTIFICATES = ("exact", "search", "votes", "theorem1")
+"""The tightest first."""
+ATTACKS = ("whitebox", "boundary")
+"""The strongest first."""
+BEST, NONE = "best", "none"
+OWN_ATTACK = ("exact", "search")
+"""Certificates whose upper side was reached by a step of their own."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What everything on one chart shares: the dataset, K, the attacker, and which points with which question."""
+
+    fingerprint: str
+    n_neighbors: int
+    threat: ThreatModel
+    part: str
+    digest: str | None
+    labels: bool
+
+    def points_words(self) -> str:
+        """Which points these are; empty for the usual ones."""
+        rows = {
+            "evaluation": "",
+            "test": "test rows in their own order",
+            "train": "training rows, each left out of its own vote",
+            "given": "rows of a query file",
+        }[self.part]
+        question = "" if self.labels else "the classifier's own answers, not the labels"
+        return "; ".join(part for part in (rows, question) if part)
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """One classifier in one setting: its certificate and attack, and their radii on the rows both have.
+
+    Without an attack `upper` is what the certificate itself reached, or None.
+    """
+
+    certificate: Evaluation | None
+    attack: Evaluation | None
+    lower: FloatArray | None
+    upper: FloatArray | None
+    correct: BoolArray
+
+    @property
+    def n_points(self) -> int:
+        return len(self.correct)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every point's radius is known: one curve says everything."""
+        found = self.certificate
+        return found is not None and self.attack is None and bool(found.exact.all())
+
+    @property
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        return tuple(found for found in (self.certificate, self.attack) if found is not None)
+
+    @property
+    def whole(self) -> bool:
+        return all(found.whole for found in self.evaluations)
+
+    @property
+    def clean_error(self) -> float:
+        return float(1 - self.correct.mean())
+
+    def attack_words(self) -> str:
+        """The name, steps and seed of the attack."""
+        if self.attack is not None:
+            return self.attack.describe_method()
+        return "the search's own attack" if self.upper is not None else ""
+
+
+def plain_threat(threat: ThreatModel) -> ThreatModel:
+    """The same attacker, written in one way: costs of 1, nothing frozen and an endless box are left out."""
+    costs = None if threat.costs is None or all(cost == 1.0 for cost in threat.costs) else threat.costs
+    box: Any = None
+    if threat.box is not None:
+        low, high = (_one_number(side) for side in threat.box)
+        box = None if (low, high) == (-np.inf, np.inf) else (low, high)
+    return ThreatModel(threat.norm, costs, threat.frozen or None, box)
+
+
+def setting_of(evaluation: Evaluation) -> Setting:
+    """The chart an evaluation belongs to."""
+    points = evaluation.points
+    return Setting(
+        evaluation.fingerprint,
+        evaluation.n_neighbors,
+        plain_threat(evaluation.threat),
+        str(points["part"]),
+        points.get("digest"),
+        bool(points.get("labels", True)),
+    )
+
+
+def threat_differences(certificate: ThreatModel, attack: ThreatModel) -> tuple[str, ...]:
+    """In what the attackers of a certificate and an attack differ, a clause each; empty if they are the same."""
+    one, other = plain_threat(certificate), plain_threat(attack)
+    found = []
+    if one.norm != other.norm:
+        found.append(f"the certificate measures a step in {one.norm_name}, the attack in {other.norm_name}")
+    if one.box != other.box:
+        found.append(f"the certificate {_inside(one)}, the attack {_inside(other)}")
+    if one.frozen != other.frozen:
+        found.append(f"the certificate {_freezes(one)}, the attack {_freezes(other)}")
+    if one.costs != other.costs:
+        found.append("they count the features at different costs")
+    return tuple(found)
+
+
+def join(certificate: Evaluation, attack: Evaluation) -> Contender:
+    """Both on the rows they share; a ValueError that says why if they do not belong together."""
+    different = threat_differences(certificate.threat, attack.threat)
+    if different:
+        raise ValueError(f"{'; '.join(different)}: these are radii against different attackers")
+    if classifier_of(certificate) != classifier_of(attack):
+        raise ValueError("the certificate and the attack belong to different classifiers")
+    if setting_of(certificate) != setting_of(attack):
+        raise ValueError("the certificate and the attack belong to different points")
+    _, mine, yours = np.intersect1d(certificate.index, attack.index, assume_unique=True, return_indices=True)
+    if len(mine) == 0:
+        raise ValueError("the certificate and the attack have no row in common yet")
+    return Contender(certificate, attack, certificate.lower[mine], attack.upper[yours], certificate.correct[mine])
+
+
+def alone(evaluation: Evaluation) -> Contender:
+    """A certificate without an attack, or an attack without a certificate."""
+    if evaluation.kind == "attack":
+        return Contender(None, evaluation, None, evaluation.upper, evaluation.correct)
+    reached = evaluation.upper if evaluation.method in OWN_ATTACK else None
+    return Contender(evaluation, None, evaluation.lower, reached, evaluation.correct)
+
+
+def contenders(
+    runs: Mapping[str, Sequence[Evaluation]], setting: Setting, certificate: str = BEST, attack: str = BEST
+) -> dict[str, Contender]:
+    """Each run in a setting; runs without results there are left out.
+
+    `certificate` and `attack` name a method, or ``"best"``: the best one that all runs have, so that the comparison is
+    fair; where they have none in common, each run's own best. Attack ``"none"`` leaves attacks out. Where the radii
+    are known exactly, the best attack is none.
+    """
+    there = {name: [e for e in evaluations if setting_of(e) == setting] for name, evaluations in runs.items()}
+    proofs = _chosen(there, "certify", CERTIFICATES, certificate)
+    attacks = {} if attack == NONE else _chosen(there, "attack", ATTACKS, attack)
+    found = {}
+    for name in runs:
+        proof, hit = proofs.get(name), attacks.get(name)
+        if proof is not None and hit is not None and not (attack == BEST and proof.exact.all()):
+            try:
+                found[name] = join(proof, hit)
+                continue
+            except ValueError:  # a row in common is still missing
+                hit = None
+        only = proof if proof is not None else hit
+        if only is not None:
+            found[name] = alone(only)
+    return found
+
+
+def refusals(evaluations: Iterable[Evaluation], contender: Contender, setting: Setting) -> tuple[str, ...]:
+    """Why this classifier's certificate (or attack) stands alone although there are attacks (or certificates) of it."""
+    if contender.exact or (contender.certificate is not None and contender.attack is not None):
+        return ()
+    here = contender.evaluations[0]
+    wanted = "attack" if here.kind == "certify" else "certify"
+    others = [e for e in evaluations if e.kind == wanted and classifier_of(e) == classifier_of(here)]
+    if any(setting_of(e) == setting for e in others):
+        return ()
+    found = []
+    for other in others:
+        pair = (here, other) if wanted == "attack" else (other, here)
+        different = threat_differences(pair[0].threat, pair[1].threat)
+        if different:
+            found.append("; ".join(different))
+    return tuple(dict.fromkeys(found))
+
+
+def classifier_of(evaluation: Evaluation) -> tuple[str, ...]:
+    """The metric and K, as something that can be compared."""
+    return (
+        evaluation.fingerprint,
+        evaluation.learner,
+        str(sorted((name, str(value)) for name, value in evaluation.parameters.items())),
+        str(evaluation.seed),
+        str(evaluation.n_neighbors),
+    )
+
+
+def _chosen(
+    there: Mapping[str, Sequence[Evaluation]], kind: str, order: Sequence[str], wanted: str
+) -> dict[str, Evaluation]:
+    by_method: dict[str, dict[str, list[Evaluation]]] = {}
+    for name, evaluations in there.items():
+        methods: dict[str, list[Evaluation]] = {}
+        for evaluation in evaluations:
+            if evaluation.kind == kind and len(evaluation):
+                methods.setdefault(evaluation.method, []).append(evaluation)
+        if methods:
+            by_method[name] = methods
+    if wanted != BEST:
+        return {name: max(m[wanted], key=_extent) for name, m in by_method.items() if wanted in m}
+    shared = [method for method in order if by_method and all(method in methods for methods in by_method.values())]
+    return {
+        name: max(methods[next(m for m in (*shared, *order) if m in methods)], key=_extent)
+        for name, methods in by_method.items()
+    }
+
+
+def _extent(evaluation: Evaluation) -> tuple[Any, ...]:
+    """Of several evaluations by the same method the whole, larger, longer and newer one is taken."""
+    return (
+        evaluation.whole,
+        len(evaluation),
+        evaluation.options.get("steps", 0),
+        evaluation.budget or 0.0,
+        str(evaluation.made.get("date", "")),
+    )
+
+
+def _one_number(side: tuple[float, ...] | float) -> tuple[float, ...] | float:
+    return side[0] if isinstance(side, tuple) and len(set(side)) == 1 else side
+
+
+def _inside(threat: ThreatModel) -> str:
+    if threat.box is None:
+        return "allows every step"
+    low, high = threat.box
+    if isinstance(low, tuple) or isinstance(high, tuple):
+        return "stays inside limits of each feature"
+    return f"stays inside [{low:g}, {high:g}]"
+
+
+def _freezes(threat: ThreatModel) -> str:
+    count = len(threat.frozen or ())
+    return "moves every feature" if count == 0 else f"freezes {count} feature{'s' if count > 1 else ''}"
