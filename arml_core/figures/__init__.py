@@ -1,6 +1,6 @@
 """Results as pictures: pure functions from numbers to plotly figures, their tables and their words."""
 
-from .curves import RobustLine, curves_alt, curves_figure, curves_table, verdicts_figure
+from .curves import RobustLine, curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
 from .draw import plane_figure
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane import Plane, Probe, Window, make_plane, make_probe, window_for
@@ -49,5 +49,6 @@ __all__ = [
     "training_figure",
     "training_table",
     "verdicts_figure",
+    "verdicts_table",
     "window_for",
 ]

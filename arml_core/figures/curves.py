@@ -33,6 +33,14 @@ VERDICTS = (
     ("undecided", "undecided", "/"),
     ("attackable", "can be flipped", "x"),
 )
+BEST_IS = {
+    "clean error": "low",
+    "certified error": "low",
+    "empirical error": "low",
+    "certified": "high",
+    "attackable": "low",
+    "median radius": "high",
+}
 Trace = dict[str, Any]
 
 
@@ -43,7 +51,7 @@ class RobustLine:
     `certified` and `empirical` are radii of the same points: lower bounds, and upper bounds from an attack; one of
     them may be missing. `exact` says that both are the same number for every point: one line is drawn. `certificate`
     and `attack` say in words where they come from (an attack's name, steps and seed). `place` chooses colour and
-    marker. The paper's values are errors at `paper_radii`.
+    marker. `clean_error` is the share of wrong answers. The paper's values are errors at `paper_radii`.
     """
 
     label: str
@@ -54,6 +62,7 @@ class RobustLine:
     attack: str = ""
     place: int = 0
     partial: bool = False
+    clean_error: float | None = None
     paper_radii: FloatArray | None = None
     paper_certified: FloatArray | None = None
     paper_empirical: FloatArray | None = None
@@ -152,6 +161,45 @@ def curves_table(
         for kind, radius, error in _paper_values(line, reach):
             frames.append(_labelled(pd.DataFrame({"radius": radius, "error": error}), line, kind, "the paper"))
     return pd.concat(frames, ignore_index=True)
+
+
+def verdicts_table(lines: Sequence[RobustLine], epsilon: float) -> pd.DataFrame:
+    """What is known at one radius, the lowest certified error first: errors, shares of the verdicts, median radius.
+
+    What was not computed is NaN. Equal rows keep the order of `lines`.
+    """
+    rows = []
+    for line in lines:
+        lower, upper = line.bounds()
+        share = verdict_shares(lower, upper, epsilon)
+        proved = line.certified is not None
+        reached = line.empirical is not None or line.exact
+        rows.append(
+            {
+                "method": line.name,
+                "points": line.n_points,
+                "clean error": np.nan if line.clean_error is None else line.clean_error,
+                "certified error": 1 - share.certified if proved else np.nan,
+                "empirical error": share.attackable if reached else np.nan,
+                "certified": share.certified,
+                "undecided": share.undecided,
+                "attackable": share.attackable,
+                "median radius": float(np.median(lower)) if proved else np.nan,
+            }
+        )
+    order = ["certified error", "empirical error", "clean error"]
+    return pd.DataFrame(rows).sort_values(order, kind="stable", na_position="last", ignore_index=True)
+
+
+def best_rows(table: pd.DataFrame) -> dict[str, list[int]]:
+    """For each column of a verdicts table the rows with the best value; none where all rows are equal."""
+    best: dict[str, list[int]] = {}
+    for column, pick in BEST_IS.items():
+        values = table[column].dropna()
+        if len(values) > 1 and values.nunique() > 1:
+            target = values.min() if pick == "low" else values.max()
+            best[column] = [int(row) for row in values.index[values == target]]
+    return best
 
 
 def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> go.Figure:

@@ -1,0 +1,178 @@
+"""Robust-error charts carry the numbers of the curves, and a table equals what is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import arml_core as arml
+from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
+from arml_core.figures.curves import MOST_LINES, best_rows, colour_of, largest_radius, staircase, symbol_of
+from arml_core.figures.palette import DARK, LIGHT, contrast
+
+RNG = np.random.default_rng(0)
+LOWER = np.concatenate([np.zeros(10), RNG.random(90)])
+UPPER = np.concatenate(
+    [
+        np.zeros(10),
+        LOWER[10:] * 1.5,
+    ]
+)
+LINE = RobustLine("ARML", LOWER, UPPER, certificate="Votes", attack="Boundary attack, 100 steps, seed 7", place=5)
+EXACT = RobustLine("Euclidean", LOWER, LOWER, exact=True, certificate="Exact")
+
+
+def traces(figure):
+    return {trace.name: trace for trace in figure.data}
+
+
+def value_at(trace, epsilon: float) -> float:
+    """Of a drawn staircase."""
+    return float(np.asarray(trace.y)[np.searchsorted(np.asarray(trace.x), epsilon, side="right") - 1])
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.13, 0.5, 0.77])
+def test_the_drawn_staircases_are_the_engines_curves(epsilon: float) -> None:
+    found = traces(curves_figure([LINE], LIGHT))
+    assert value_at(found["ARML, certified"], epsilon) == float(arml.robust_error(LOWER, epsilon))
+    assert value_at(found["ARML, empirical"], epsilon) == float(arml.robust_error(UPPER, epsilon))
+
+
+def test_proved_is_solid_reached_is_dashed_and_the_band_between_is_filled() -> None:
+    found = curves_figure([LINE], LIGHT).data
+    reached, proved = found[0], found[1]
+    assert (reached.name, reached.line.dash, reached.fill) == ("ARML, empirical", "dash", None)
+    assert (proved.name, proved.line.dash, proved.fill) == ("ARML, certified", "solid", "tonexty")
+    assert reached.line.shape == proved.line.shape == "hv"
+    assert reached.x[-1] == proved.x[-1]
+
+
+def test_an_exact_line_is_one_line_without_a_band() -> None:
+    found = traces(curves_figure([EXACT], LIGHT))
+    assert "Euclidean, empirical" not in found
+    assert found["Euclidean, certified"].fill is None
+    assert "exact: Exact" in found
+    assert not any("between" in name for name in found)
+
+
+def test_the_attack_its_steps_and_seed_stand_in_the_legend() -> None:
+    names = [trace.name for trace in curves_figure([LINE], LIGHT).data if trace.showlegend is not False]
+    assert names[:3] == ["ARML", "proved: Votes", "reached: Boundary attack, 100 steps, seed 7"]
+    other = RobustLine("NCA", LOWER, UPPER, certificate="Votes", attack="White-box attack", place=1)
+    names = [trace.name for trace in curves_figure([LINE, other], LIGHT).data]
+    assert "reached: White-box attack (NCA)" in names
+    assert "proved: Votes" in names
+
+
+def test_the_papers_values_are_open_markers_at_its_radii() -> None:
+    radii = np.array([0.0, 0.2, 0.4])
+    line = RobustLine("NCA", LOWER, place=1, paper_radii=radii, paper_certified=np.array([0.1, 0.2, 0.3]))
+    found = traces(curves_figure([line], LIGHT))
+    assert list(found["NCA, paper, certified"].y) == [0.1, 0.2, 0.3]
+    assert found["NCA, paper, certified"].marker.symbol == "square-open"
+    assert found["NCA, certified, markers"].marker.symbol == "square"
+    np.testing.assert_array_equal(found["NCA, certified, markers"].y, arml.robust_error(LOWER, radii))
+    assert "NCA, paper, empirical" not in found
+    assert largest_radius([line]) == 0.4
+
+
+def test_the_confidence_band_is_dkws_around_both_curves() -> None:
+    found = traces(curves_figure([LINE], LIGHT, confidence=0.9))
+    low, high = found["ARML, confidence, low"], found["ARML, confidence, high"]
+    np.testing.assert_allclose(low.y, arml.dkw_band(found["ARML, empirical"].y, 100, 0.9)[0])
+    np.testing.assert_allclose(high.y, arml.dkw_band(found["ARML, certified"].y, 100, 0.9)[1])
+
+
+def test_the_table_equals_the_plot() -> None:
+    radii = np.array([0.0, 0.2, 0.4])
+    lines = [LINE, RobustLine("NCA", LOWER, place=1, paper_radii=radii, paper_certified=radii)]
+    table = curves_table(lines, upto=0.6)
+    found = traces(curves_figure(lines, LIGHT, upto=0.6))
+    for (method, kind), part in table.groupby(["method", "kind"]):
+        np.testing.assert_array_equal(part["radius"], found[f"{method}, {kind}"].x)
+        np.testing.assert_array_equal(part["error"], found[f"{method}, {kind}"].y)
+    assert set(table["kind"]) == {"certified", "empirical", "paper, certified"}
+    assert set(table.loc[table["kind"] == "empirical", "from"]) == {LINE.attack}
+    low, high = (curves_table([EXACT], confidence=0.95)[side] for side in ("low", "high"))
+    assert (low <= high).all()
+
+
+def test_many_steps_are_thinned_and_the_rest_is_exact() -> None:
+    radii = RNG.random(50_000)
+    x, y = staircase(radii, 0.8, most=300)
+    assert len(x) <= 302
+    assert x[0] == 0.0
+    assert x[-1] == 0.8
+    np.testing.assert_array_equal(y, arml.robust_error(radii, x))
+    at = np.linspace(0, 0.8, 999)
+    drawn = y[np.searchsorted(x, at, side="right") - 1]
+    assert np.abs(drawn - arml.robust_error(radii, at)).max() < 0.005
+
+
+def test_points_that_never_fall_do_not_stretch_the_axis() -> None:
+    radii = np.array([0.1, 0.2, np.inf, np.inf])
+    assert largest_radius([RobustLine("a", radii)]) == 0.2
+    assert largest_radius([RobustLine("a", np.zeros(3))]) == 1.0
+    assert np.isfinite(curves_table([RobustLine("a", radii)])["radius"]).all()
+
+
+def test_the_radius_is_marked() -> None:
+    layout = curves_figure([LINE], LIGHT, epsilon=0.25).layout
+    assert layout.shapes[0].x0 == layout.shapes[0].x1 == 0.25
+    assert layout.annotations[0].text == "ε = 0.250"
+
+
+def test_verdict_bars_show_the_shares() -> None:
+    bars = traces(verdicts_figure([LINE, EXACT], 0.4))
+    certified, undecided, attackable = (
+        np.array(bars[name].x) for name in ("proved safe", "undecided", "can be flipped")
+    )
+    assert certified[0] == pytest.approx((LOWER > 0.4).mean())
+    assert attackable[0] == pytest.approx((UPPER <= 0.4).mean())
+    np.testing.assert_allclose(certified + undecided + attackable, 1)
+    assert undecided[1] == 0
+    assert {bar.marker.pattern.shape for bar in bars.values()} == {"", "/", "x"}
+
+
+def test_the_ranked_table() -> None:
+    better = RobustLine("better", LOWER + 0.1, UPPER + 0.2, clean_error=0.0, place=1)
+    only = RobustLine("attacked only", empirical=UPPER, place=2)
+    table = verdicts_table([LINE, only, better], 0.4)
+    assert list(table["method"]) == ["better", "ARML", "attacked only"]
+    assert table.loc[0, "certified error"] == pytest.approx((LOWER + 0.1 <= 0.4).mean())
+    assert table.loc[1, "median radius"] == pytest.approx(np.median(LOWER))
+    assert pd.isna(table.loc[2, "certified error"])
+    best = best_rows(table)
+    assert best["certified error"] == best["certified"] == best["empirical error"] == [0]
+    assert "clean error" not in best  # one value alone is not the best of anything
+    same = best_rows(verdicts_table([LINE, RobustLine("same", LOWER, UPPER)], 0.4))
+    assert "certified error" not in same
+
+
+def test_an_unfinished_line_says_so() -> None:
+    line = RobustLine("ARML", LOWER, partial=True)
+    assert "ARML (partial)" in traces(curves_figure([line], LIGHT))
+    assert verdicts_table([line], 0.1).loc[0, "method"] == "ARML (partial)"
+    assert "ARML (partial), certified error" in curves_alt([line], 0.1)
+
+
+def test_alternative_text_has_the_numbers() -> None:
+    text = curves_alt([LINE, EXACT], 0.4, "ℓ2")
+    assert f"ARML, certified error {float(arml.robust_error(LOWER, 0.4)):.3f}" in text
+    assert f"Euclidean, exact error {float(arml.robust_error(LOWER, 0.4)):.3f}" in text
+
+
+@pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
+def test_lines_are_told_apart_by_colour_and_marker(style) -> None:
+    for place in range(MOST_LINES):
+        assert contrast(colour_of(style, place), style.paper) >= 3
+    looks = {(colour_of(style, place), symbol_of(place)) for place in range(3 * MOST_LINES)}
+    assert len(looks) == 3 * MOST_LINES
+
+
+def test_a_line_needs_radii_of_the_same_points() -> None:
+    with pytest.raises(ValueError, match="neither certified nor empirical"):
+        RobustLine("a")
+    with pytest.raises(ValueError, match="100 certified and 3 empirical"):
+        RobustLine("a", LOWER, UPPER[:3])
