@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -45,13 +47,13 @@ def file_of(folder: Path, dataset: str, learner: str) -> Path:
 
 def add_result(folder: Path, evaluation: Evaluation) -> bool:
     """Put an evaluation into its file; False if the file has the same with more points or steps already."""
-    path = file_of(folder, evaluation.dataset, evaluation.learner)
-    present = {_place(old): old for old in read_results(path)} if path.exists() else {}
-    place = _place(evaluation)
-    if place in present and _extent(present[place]) > _extent(evaluation):
-        return False
-    present[place] = evaluation
-    write_results(path, [present[key] for key in sorted(present)])
+    path, place = file_of(folder, evaluation.dataset, evaluation.learner), _place(evaluation)
+    with _alone(folder):
+        present = {_place(old): old for old in read_results(path)} if path.exists() else {}
+        if place in present and _extent(present[place]) > _extent(evaluation):
+            return False
+        present[place] = evaluation
+        write_results(path, [present[key] for key in sorted(present)])
     return True
 
 
@@ -70,6 +72,18 @@ def add_metric(folder: Path, evaluation: Evaluation, metric: Metric) -> None:
         fingerprint=evaluation.fingerprint,
         seed=evaluation.seed,
     )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two commands that add to the same file take turns."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _place(evaluation: Evaluation) -> tuple[str, ...]:
