@@ -1,0 +1,43 @@
+"""Compare: certified and empirical robust-error curves of any metrics, and what is known at a chosen radius."""
+
+import streamlit as st
+
+from pages.components.compare.catalogue import load_catalogue
+from pages.components.compare.charts import make_charts, resolve
+from pages.components.compare.choices import CHOICES
+from pages.components.compare.controls import sidebar
+from pages.components.compare.live import SIGNATURE, show_offers, watch_store
+from pages.components.compare.panels import show_charts
+from pages.components.compare.words import show_empty, show_nothing_fits
+from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
+from pages.components.visitor import show_private_notice
+
+stayed = enter("compare")
+view = CHOICES.load(stayed)
+catalogue = load_catalogue()
+st.session_state[SIGNATURE] = catalogue.signature
+scene = resolve(view, catalogue)
+charts, missing = make_charts(view, scene, catalogue)
+
+with st.sidebar:
+    narrow_margins()
+if catalogue.datasets:
+    sidebar(view, scene, catalogue)
+CHOICES.show_notices()
+if catalogue.problem:
+    st.warning(catalogue.problem)
+for notice in scene.notices:
+    st.caption(f"ℹ️ {notice}")
+if not catalogue.datasets:
+    show_empty()
+elif not charts:
+    show_nothing_fits(scene)
+for sentence in missing:
+    st.caption(f"ℹ️ {sentence}")
+show_offers(view, scene, charts)
+if charts:
+    show_charts(charts, scene)
+show_private_notice()
+CHOICES.publish()
+watch_store()
+spare_imports_from_collection()

@@ -1,0 +1,206 @@
+"""What can be compared: the results that ship with the project, and the runs of the job store."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from arml_core.jobs import Client, DamagedFile, JobStatus, StoreError, UnknownJob
+from arml_core.jobs.learners import entry_of
+from arml_core.results import Evaluation, shipped
+from arml_core.threat import ThreatModel
+
+from ..visitor import looking, visitor_key
+
+ORDER = ("splice", "pendigits", "satimage", "usps", "mnist", "fashion_mnist")
+PLACES = {"euclidean": 0, "nca": 1, "lmnn": 2, "itml": 3, "lfda": 4, "arml": 5}
+OWN_PLACE = 6
+LISTED = 500
+MOST_OWN = 4
+KEY_LENGTH = 12
+GIVEN = "given"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One metric: where it comes from and what was computed about it.
+
+    `key` stands for it in the address, `place` for its colour and marker. A shipped run has its evaluations; one of
+    the store has jobs, whose results are read when they are shown.
+    """
+
+    key: str
+    label: str
+    dataset: str
+    fingerprint: str
+    learner: str
+    is_default: bool
+    place: int = 0
+    evaluations: tuple[Evaluation, ...] = ()
+    job: JobStatus | None = None
+    jobs: tuple[JobStatus, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """All runs, and the titles of their datasets by the name that stands in the address.
+
+    `problem` says what could not be read.
+    """
+
+    shipped: tuple[Run, ...]
+    own: tuple[Run, ...]
+    datasets: Mapping[str, str]
+    signature: tuple[Any, ...]
+    problem: str = ""
+
+    def on(self, dataset: str) -> list[Run]:
+        return [run for run in (*self.shipped, *self.own) if run.dataset == dataset]
+
+
+def load_catalogue() -> Catalogue:
+    """What there is for this visitor now."""
+    problem = ""
+    jobs: list[JobStatus] = []
+    ready: tuple[Evaluation, ...] = ()
+    try:
+        ready = shipped()
+    except (ValueError, OSError) as reason:
+        problem = f"The results that ship with the project cannot be read: {reason}"
+    client = None
+    try:
+        client = looking()
+        jobs = client.list(limit=LISTED)
+    except StoreError as reason:
+        problem = f"The job store cannot be read: {reason}"
+    ours = _shipped_runs(ready)
+    own = [] if client is None else _store_runs(client, jobs)
+    titles = {e.dataset: e.dataset_title for e in ready}
+    found = {name: titles[name] for name in sorted(titles, key=_order)}
+    for run, title in own:
+        found.setdefault(run.dataset, title)
+    return Catalogue(ours, tuple(run for run, _ in own), found, signature_of(jobs), problem)
+
+
+def signature_of(jobs: Iterable[JobStatus]) -> tuple[Any, ...]:
+    """Changes whenever a job begins, moves on or ends."""
+    return tuple((job.id, job.state, job.done if job.kind != "train" else 0) for job in jobs)
+
+
+def evaluations_of(run: Run) -> tuple[list[Evaluation], list[str]]:
+    """The results of a run, partial ones too, and a sentence for each that cannot be shown."""
+    if run.job is None:
+        return list(run.evaluations), []
+    client = looking()
+    found, problems = [], []
+    for job in run.jobs:
+        try:
+            evaluation = _finished(client, job.id, job.finished) if job.state == "done" else client.evaluation(job.id)
+        except UnknownJob:
+            continue
+        except (DamagedFile, StoreError) as reason:
+            problems.append(f"{run.label}: {reason}")
+            continue
+        if evaluation is not None:
+            found.append(evaluation)
+        elif not job.is_at_rest or job.state != "done":
+            problems.append(f"{run.label}: {_waiting(job)}")
+    return found, problems
+
+
+def _waiting(job: JobStatus) -> str:
+    what = "its certificate" if job.kind == "certify" else "its attack"
+    if job.state == "queued":
+        return f"{what} waits in the queue, place {job.position}. It appears here when the first points are done."
+    if job.state == "failed":
+        return f"{what} failed: {job.reason}. Retry it on the Train page."
+    if job.state in ("cancelled", "lost"):
+        return f"{what} was stopped before the first points were done. Retry it on the Train page."
+    return f"{what} has just begun. It appears here when the first points are done."
+
+
+@st.cache_resource(max_entries=400, show_spinner=False)
+def _finished(_client: Client, job: str, finished: float | None) -> Evaluation | None:
+    """A finished evaluation never changes; whoever asks has seen the job in their own list."""
+    return _client.evaluation(job)
+
+
+def _shipped_runs(ready: Iterable[Evaluation]) -> tuple[Run, ...]:
+    grouped: dict[tuple[str, str, str], list[Evaluation]] = {}
+    for evaluation in ready:
+        changed = _changes(evaluation.learner, evaluation.parameters)
+        grouped.setdefault((evaluation.dataset, evaluation.learner, changed), []).append(evaluation)
+    runs, places = [], dict(PLACES)
+    for (dataset, learner, changed), evaluations in grouped.items():
+        digest = hashlib.sha256(changed.encode()).hexdigest()[:4]
+        key = f"{learner}.{digest}" if changed else learner
+        place = places.setdefault(key, OWN_PLACE + len(places))
+        first = evaluations[0]
+        label = f"{first.learner_title}{changed}"
+        runs.append(
+            Run(key, label, dataset, first.fingerprint, learner, not changed, place, evaluations=tuple(evaluations))
+        )
+    return tuple(sorted(runs, key=lambda run: (_order(run.dataset), run.place)))
+
+
+def _store_runs(client: Client, jobs: Iterable[JobStatus]) -> list[tuple[Run, str]]:
+    """The newest first; each with the title of its dataset."""
+    trainings = {job.id: job for job in jobs if job.kind == "train"}
+    computed: dict[str, list[JobStatus]] = {}
+    for job in jobs:
+        if job.needs is not None:
+            computed.setdefault(job.needs, []).append(job)
+    found = []
+    for id, training in trainings.items():
+        if training.state != "done" and id not in computed:
+            continue
+        try:
+            name, title = _label(client, training.dataset, visitor_key())
+        except (UnknownJob, StoreError):
+            continue
+        learner = str(training.content["learner"])
+        parameters = training.content["parameters"]
+        changed = "" if learner == GIVEN else _changes(learner, parameters)
+        if learner == GIVEN:
+            what = training.title.removesuffix(f" for {title}")
+        else:
+            entry = entry_of(learner)
+            seed = f", seed {training.content['seed']}" if entry.seeded else ""
+            what = f"{entry.title}{changed}{seed}"
+        dataset = name or training.dataset[:KEY_LENGTH]
+        label = f"{what} · run {id[:4]}"
+        own = tuple(computed.get(id, ()))
+        newest = max((job.created for job in own), default=training.created)
+        run = Run(id[:KEY_LENGTH], label, dataset, training.dataset, learner, not changed, 0, (), training, own)
+        found.append((newest, run, title))
+    return [(run, title) for _, run, title in sorted(found, key=lambda entry: -entry[0])]
+
+
+@st.cache_data(max_entries=400, ttl=600, show_spinner=False)
+def _label(_client: Client, fingerprint: str, visitor: str | None) -> tuple[str, str]:
+    return _client.dataset_label(fingerprint)
+
+
+def _changes(learner: str, parameters: Mapping[str, Any]) -> str:
+    """Where a training departs from the learner's defaults, in words."""
+    try:
+        defaults = {p.name: p.default for p in entry_of(learner).parameters}
+    except ValueError:
+        return ""
+    changed = {name: value for name, value in parameters.items() if defaults.get(name, value) != value}
+    return "".join(f", {name.replace('_', ' ')} {value}" for name, value in changed.items())
+
+
+def _order(dataset: str) -> tuple[int, str]:
+    return (ORDER.index(dataset) if dataset in ORDER else len(ORDER), dataset)
+
+
+def limits_of(threat: ThreatModel) -> str:
+    """The kind of limits an attacker has, beside the norm."""
+    if threat.costs is not None or threat.frozen:
+        return "special"
+    return "free" if threat.box is None else "box"

@@ -1,0 +1,318 @@
+"""From the visitor's choices to charts: which runs, which settings, and what has to be said about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from arml_core.comparison import BEST, NONE, Contender, Setting, contenders, refusals, setting_of
+from arml_core.figures import RobustLine
+from arml_core.reproduce import published
+from arml_core.results import Evaluation
+from arml_core.threat import ThreatModel
+
+from .catalogue import MOST_OWN, OWN_PLACE, Catalogue, Run, evaluations_of, limits_of
+from .choices import View
+
+T = TypeVar("T")
+NORM_KEYS = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
+NORM_TITLES = {"l1": "ℓ1", "l2": "ℓ2", "linf": "ℓ∞"}
+LIMIT_WORDS = {"free": "steps anywhere", "box": "steps inside a box", "special": "costs or frozen features"}
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """One dataset, one K, one attacker: the lines that may stand together, and the sentences that go with them."""
+
+    dataset: str
+    title: str
+    norm: str
+    setting: Setting
+    runs: tuple[Run, ...]
+    contenders: tuple[Contender, ...]
+    lines: tuple[RobustLine, ...]
+    notes: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Everything below the controls, and what the controls may offer."""
+
+    data: tuple[str, ...]
+    chosen: dict[str, tuple[Run, ...]]
+    evaluations: dict[str, dict[str, list[Evaluation]]]
+    ks: tuple[int, ...]
+    norms: tuple[str, ...]
+    limits: tuple[str, ...]
+    certificates: tuple[str, ...]
+    attacks: tuple[str, ...]
+    k: int | None
+    norm: str | None
+    limit: str | None
+    notices: tuple[str, ...]
+
+
+def resolve(view: View, catalogue: Catalogue) -> Scene:
+    """The datasets and runs that are meant, and the K, norm and limits: the visitor's, or the most telling ones."""
+    notices = []
+    data = view.data
+    if data is not None:
+        unknown = [name for name in data if name not in catalogue.datasets]
+        notices += [f"There are no results for the dataset '{name}' here; it was left out." for name in unknown]
+        data = tuple(name for name in data if name in catalogue.datasets)
+    if not data:
+        data = tuple(catalogue.datasets)[:1]
+    chosen = {name: chosen_runs(view, catalogue, name) for name in data}
+    notices += _unknown_runs(view, catalogue)
+    evaluations: dict[str, dict[str, list[Evaluation]]] = {}
+    for name, runs in chosen.items():
+        evaluations[name] = {}
+        for run in runs:
+            evaluations[name][run.key], problems = evaluations_of(run)
+            notices += problems
+    every = [e for runs in evaluations.values() for found in runs.values() for e in found]
+    settings = Counter(setting_of(e) for e in every)
+    k = view.k if view.k is not None else _preferred([s.n_neighbors for s in settings.elements()], 11)
+    with_k = [s for s in settings.elements() if s.n_neighbors == k]
+    norm = view.norm or _preferred([NORM_KEYS[s.threat.norm] for s in with_k], "l2")
+    with_norm = [s for s in with_k if NORM_KEYS[s.threat.norm] == norm]
+    limit = view.limits or _preferred([limits_of(s.threat) for s in with_norm], "free")
+    here = [e for e in every if e.n_neighbors == k and NORM_KEYS[e.threat.norm] == norm]
+    return Scene(
+        data,
+        chosen,
+        evaluations,
+        tuple(sorted({s.n_neighbors for s in settings} | ({k} if k else set()))),
+        tuple(n for n in NORM_TITLES if n in {NORM_KEYS[s.threat.norm] for s in settings} | {norm}),
+        tuple(n for n in LIMIT_WORDS if n in {limits_of(s.threat) for s in settings} | {limit}),
+        tuple(dict.fromkeys(e.method for e in here if e.kind == "certify")),
+        tuple(dict.fromkeys(e.method for e in here if e.kind == "attack")),
+        k,
+        norm,
+        limit,
+        tuple(dict.fromkeys(notices)),
+    )
+
+
+def chosen_runs(view: View, catalogue: Catalogue, dataset: str) -> tuple[Run, ...]:
+    """The runs shown for a dataset, each with a colour and marker of its own."""
+    shipped = [run for run in catalogue.shipped if run.dataset == dataset]
+    if view.methods is None:
+        shipped = [run for run in shipped if run.is_default]
+    else:
+        shipped = [run for run in shipped if run.key in view.methods]
+    own = [run for run in catalogue.own if run.dataset == dataset]
+    if view.runs is None:
+        mine = [run for run in own if run.job is not None and (run.job.mine or any(job.mine for job in run.jobs))]
+        own = [run for run in mine if run.jobs][:MOST_OWN]
+    else:
+        own = [run for run in own if run.key in view.runs]
+    places = {run.key: OWN_PLACE + number for number, run in enumerate(reversed(own))}
+    return (*shipped, *(replace(run, place=places[run.key]) for run in own))
+
+
+def make_charts(view: View, scene: Scene, catalogue: Catalogue) -> tuple[list[Chart], list[str]]:
+    """The charts, and sentences about what has no place on any of them."""
+    charts, missing = [], []
+    for name in scene.data:
+        runs = {run.key: run for run in scene.chosen[name]}
+        found = scene.evaluations[name]
+        settings = list(
+            dict.fromkeys(
+                setting
+                for evaluations in found.values()
+                for setting in map(setting_of, evaluations)
+                if setting.n_neighbors == scene.k
+                and NORM_KEYS[setting.threat.norm] == scene.norm
+                and limits_of(setting.threat) == scene.limit
+            )
+        )
+        drawn: set[str] = set()
+        for setting in settings:
+            there = contenders(found, setting, view.certificate, view.attack)
+            if there:
+                charts.append(_chart(name, catalogue.datasets[name], setting, runs, there, found, view))
+                drawn |= set(there)
+        missing += _left_out(
+            catalogue.datasets[name], [runs[key] for key in runs if key not in drawn], found, scene, view
+        )
+    return charts, missing
+
+
+def _chart(
+    name: str,
+    title: str,
+    setting: Setting,
+    runs: dict[str, Run],
+    there: dict[str, Contender],
+    found: dict[str, list[Evaluation]],
+    view: View,
+) -> Chart:
+    shown = [(runs[key], contender) for key, contender in there.items()]
+    lines, with_paper = [], set()
+    for run, contender in shown:
+        first = run.learner not in with_paper and run.is_default
+        lines.append(_line(name, run, contender, setting, view.paper and first))
+        if first:
+            with_paper.add(run.learner)
+    refused = []
+    if view.attack != NONE:
+        for run, contender in shown:
+            asked = [
+                e
+                for e in found[run.key]
+                if (view.certificate if e.kind == "certify" else view.attack) in (BEST, e.method)
+            ]
+            refused += [(reason, run.label) for reason in refusals(asked, contender, setting)]
+    threat = setting.threat.describe() if limits_of(setting.threat) != "free" else f"{setting.threat.norm_name} norm"
+    parts = [title, f"K = {setting.n_neighbors}", threat, setting.points_words()]
+    return Chart(
+        name,
+        " · ".join(part for part in parts if part),
+        setting.threat.norm_name,
+        setting,
+        tuple(run for run, _ in shown),
+        tuple(contender for _, contender in shown),
+        tuple(lines),
+        tuple(_notes(name, shown, lines, setting, view)),
+        tuple(
+            f"{', '.join(label for why, label in refused if why == reason)}: not drawn together, because {reason}."
+            for reason in dict.fromkeys(why for why, _ in refused)
+        ),
+    )
+
+
+def _line(name: str, run: Run, contender: Contender, setting: Setting, paper: bool) -> RobustLine:
+    values = _paper_values(name, run.learner, setting) if paper else {}
+    if contender.lower is None:
+        values.pop("paper_certified", None)
+    if contender.upper is None:
+        values.pop("paper_empirical", None)
+    radii = {"paper_radii": published.radii(name)} if values else {}
+    return RobustLine(
+        label=run.label,
+        certified=contender.lower,
+        empirical=contender.upper,
+        exact=contender.exact,
+        certificate="" if contender.certificate is None else contender.certificate.describe_method(),
+        attack=contender.attack_words(),
+        place=run.place,
+        partial=not contender.whole,
+        clean_error=contender.clean_error,
+        **radii,
+        **values,
+    )
+
+
+def _paper_values(name: str, learner: str, setting: Setting) -> dict[str, np.ndarray]:
+    """The paper's columns about this very question: its certificates allow every step, its attack stays in [0, 1]."""
+    if name not in published.TITLES or learner not in published.METHODS:
+        return {}
+    if setting.part != "evaluation" or not setting.labels:
+        return {}
+    if setting.threat == ThreatModel() and setting.n_neighbors == 1:
+        return {"paper_certified": published.errors(name, learner, "exact")}
+    if setting.threat == ThreatModel() and setting.n_neighbors == published.K:
+        return {"paper_certified": published.errors(name, learner, "certified")}
+    if setting.threat == ThreatModel(box=(0.0, 1.0)) and setting.n_neighbors == published.K:
+        return {"paper_empirical": published.errors(name, learner, "empirical")}
+    return {}
+
+
+def _notes(
+    name: str, shown: Sequence[tuple[Run, Contender]], lines: Sequence[RobustLine], setting: Setting, view: View
+) -> list[str]:
+    notes = []
+    for run, contender in shown:
+        sizes = [len(e) for e in contender.evaluations]
+        for evaluation in contender.evaluations:
+            if not evaluation.whole:
+                what = "certified" if evaluation.kind == "certify" else "attacked"
+                notes.append(
+                    f"⏳ {run.label} is partial: {len(evaluation):,} of {evaluation.planned:,} points {what} so far."
+                )
+        if len(set(sizes)) > 1:
+            notes.append(
+                f"{run.label}: {sizes[0]:,} points were certified and {sizes[1]:,} attacked; "
+                f"both curves show the {contender.n_points:,} they share."
+            )
+    counts = {contender.n_points for _, contender in shown}
+    if len(counts) > 1:
+        each = ", ".join(f"{run.label} {contender.n_points:,}" for run, contender in shown)
+        notes.append(f"The curves do not rest on the same number of points: {each}. Small differences may be chance.")
+    if len({line.certificate for line in lines if line.certificate}) > 1:
+        notes.append("The certificates differ between the methods; a tighter one makes a method look safer.")
+    if len({line.attack for line in lines if line.attack}) > 1:
+        notes.append("The attacks differ between the methods; a stronger one makes a method look weaker.")
+    notes += _paper_notes(name, lines, setting, view)
+    return _merged(notes)
+
+
+def _merged(notes: list[str]) -> list[str]:
+    """Sentences that say the same about several methods, once."""
+    merged: dict[str, list[str]] = {}
+    for note in notes:
+        label, colon, rest = note.partition(": ")
+        if colon and "both curves show" in rest:
+            merged.setdefault(rest, []).append(label)
+        else:
+            merged.setdefault(note, [])
+    return [f"{', '.join(labels)}: {rest}" if labels else rest for rest, labels in merged.items()]
+
+
+def _paper_notes(name: str, lines: Sequence[RobustLine], setting: Setting, view: View) -> list[str]:
+    if not view.paper or name not in published.TITLES or setting.n_neighbors != published.K:
+        return []
+    notes = []
+    if any(line.paper_certified is not None for line in lines):
+        if any(line.certificate != "Theorem 1" for line in lines if line.paper_certified is not None):
+            notes.append(
+                "The paper's values come from its Theorem 1; choose that certificate to compare like with like."
+            )
+        if any(line.empirical is not None for line in lines):
+            notes.append("The paper's attack stays inside [0, 1]: its values are on the chart for steps inside a box.")
+    return notes
+
+
+def _left_out(
+    title: str, runs: Sequence[Run], found: dict[str, list[Evaluation]], scene: Scene, view: View
+) -> list[str]:
+    """Runs that are chosen but have nothing for this K, norm, limits, certificate and attack."""
+    sentences: dict[str, list[str]] = {}
+    for run in runs:
+        settings = dict.fromkeys(setting_of(e) for e in found[run.key])
+        if not settings:
+            if not run.jobs:
+                sentences.setdefault("has not been evaluated yet", []).append(run.label)
+            continue
+        fits = [s for s in settings if s.n_neighbors == scene.k and NORM_KEYS[s.threat.norm] == scene.norm]
+        if any(limits_of(s.threat) == scene.limit for s in fits) and (view.certificate, view.attack) != (BEST, BEST):
+            words = "has no such certificate or attack"
+        else:
+            there = "; ".join(dict.fromkeys(f"K = {s.n_neighbors}, {s.threat.describe()}" for s in settings))
+            words = f"has no results for this choice; it has some for {there}"
+        sentences.setdefault(words, []).append(run.label)
+    return [f"{title}: {', '.join(labels)} {words}." for words, labels in sentences.items()]
+
+
+def _unknown_runs(view: View, catalogue: Catalogue) -> list[str]:
+    known = {run.key for run in catalogue.own}
+    lost = [key for key in view.runs or () if key not in known]
+    ours = {run.key for run in catalogue.shipped}
+    strange = [key for key in view.methods or () if key not in ours]
+    return [
+        *(f"The address names run {key}, which is not here or not yours to see; it was left out." for key in lost),
+        *(f"No results with the name '{key}' ship with the project; it was left out." for key in strange),
+    ]
+
+
+def _preferred(values: Sequence[T], favourite: T) -> T | None:
+    """The favourite if it is there, else the most frequent."""
+    if favourite in values:
+        return favourite
+    return Counter(values).most_common(1)[0][0] if values else None

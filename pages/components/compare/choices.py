@@ -1,0 +1,88 @@
+"""What the Compare page shows, as one value that travels in the address."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from arml_core.comparison import ATTACKS, BEST, CERTIFICATES, NONE
+
+from ..address import Choices, flag, one_of, real, several_of, whole
+
+NORMS = ("l1", "l2", "linf")
+LIMITS = ("free", "box", "special")
+HIDEABLE = (
+    "data",
+    "methods",
+    "runs",
+    "k",
+    "norm",
+    "limits",
+    "certificate",
+    "attack",
+    "band",
+    "paper",
+    "radius",
+    "bars",
+    "table",
+    "export",
+    "python",
+)
+MOST_NAMES = 12
+_NAME = re.compile(r"[a-z0-9_.]{1,40}")
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything that decides the charts; None is the page's own choice.
+
+    `data` are datasets, `methods` the shipped runs, `runs` those of the job store (by the start of their id).
+    """
+
+    data: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    runs: tuple[str, ...] | None = None
+    k: int | None = None
+    norm: str | None = None
+    limits: str | None = None
+    certificate: str = BEST
+    attack: str = BEST
+    eps: float | None = None
+    band: bool = False
+    paper: bool = True
+    hide: tuple[str, ...] = ()
+
+
+def names(text: str) -> tuple[str, ...]:
+    """A reader of names joined by "~"; "none" for no name."""
+    if text == NONE:
+        return ()
+    found = tuple(dict.fromkeys(text.split("~")))
+    if len(found) > MOST_NAMES or not all(_NAME.fullmatch(part) for part in found):
+        raise ValueError(f"it takes up to {MOST_NAMES} names of letters, digits and _, joined by ~")
+    return found
+
+
+def write_names(chosen: tuple[str, ...]) -> str:
+    return "~".join(chosen) or NONE
+
+
+CHOICES = Choices(
+    "compare",
+    View(),
+    {
+        "data": names,
+        "methods": names,
+        "runs": names,
+        "k": whole(1, 999),
+        "norm": one_of(NORMS),
+        "limits": one_of(LIMITS),
+        "certificate": one_of((BEST, *CERTIFICATES)),
+        "attack": one_of((BEST, *ATTACKS, NONE)),
+        "eps": real(0.0, 1e6),
+        "band": flag,
+        "paper": flag,
+        "hide": several_of(HIDEABLE),
+    },
+    {"data": write_names, "methods": write_names, "runs": write_names},
+)

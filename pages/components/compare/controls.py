@@ -1,0 +1,198 @@
+"""The Compare page's controls, in the sidebar. Each one changes the view; the script then draws the view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from arml_core.comparison import BEST, NONE
+
+from .catalogue import Catalogue
+from .charts import LIMIT_WORDS, NORM_TITLES, Scene
+from .choices import CHOICES, View
+
+CERTIFICATE_TITLES = {
+    BEST: "Tightest that all have",
+    "exact": "Exact",
+    "search": "Search",
+    "votes": "Votes",
+    "theorem1": "Theorem 1 (the paper's)",
+}
+ATTACK_TITLES = {
+    BEST: "Strongest that all have",
+    "whitebox": "White-box",
+    "boundary": "Boundary (the paper's)",
+    NONE: "No attack",
+}
+LIMIT_TITLES = {"free": "Anywhere", "box": "In a box", "special": "Costs, frozen"}
+CERTIFICATE_HELP = (
+    "A certificate proves how far a point can move. Theorem 1 is the paper's; Votes and Search prove more; "
+    "for K = 1 and ℓ2 the radius is known exactly."
+)
+ATTACK_HELP = (
+    "An attack looks for a small step that changes the answer. White-box knows the training points; Boundary, the "
+    "paper's, only asks for answers."
+)
+BAND_HELP = (
+    "The test points are a sample. With 95 % confidence the curve of all such points stays inside the outer band "
+    "(Dvoretzky–Kiefer–Wolfowitz): the fewer points, the wider."
+)
+
+
+def bound(name: str, value: Any) -> str:
+    """A widget key whose value is the view's."""
+    key = f"cmp_{name}"
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return key
+
+
+def on_change(name: str, change: Callable[[Any], Any] = lambda value: value) -> Callable[[], None]:
+    """A callback that puts the widget's new value into the view."""
+    return lambda: CHOICES.update(**{name: change(st.session_state[f"cmp_{name}"])})
+
+
+def sidebar(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    """Every control that is not hidden by the address."""
+    sections: dict[str, Callable[[View, Scene, Catalogue], None]] = {
+        "data": _data,
+        "methods": _methods,
+        "runs": _runs,
+        "k": _neighbours,
+        "norm": _norm,
+        "limits": _limits,
+        "certificate": _certificate,
+        "attack": _attack,
+        "band": _band,
+        "paper": _paper,
+    }
+    with st.sidebar:
+        for name, section in sections.items():
+            if name not in view.hide:
+                section(view, scene, catalogue)
+
+
+def _data(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    st.multiselect(
+        "Datasets, side by side",
+        list(catalogue.datasets),
+        format_func=catalogue.datasets.__getitem__,
+        key=bound("data", list(scene.data)),
+        on_change=on_change("data", lambda value: tuple(value) or None),
+        placeholder="Choose a dataset",
+    )
+
+
+def _methods(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    runs = {run.key: run.label for run in catalogue.shipped if run.dataset in scene.data}
+    if not runs:
+        return
+    shown = [key for key in runs if any(run.key == key for found in scene.chosen.values() for run in found)]
+    st.multiselect(
+        "Metrics that ship with the project",
+        list(runs),
+        format_func=runs.__getitem__,
+        key=bound("methods", shown),
+        on_change=on_change("methods", tuple),
+        placeholder="None",
+    )
+
+
+def _runs(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    runs = {run.key: run for run in catalogue.own if run.dataset in scene.data}
+    if not runs:
+        st.caption("Metrics you train or upload on the Train page can be added here.")
+        return
+    shown = [key for key in runs if any(run.key == key for found in scene.chosen.values() for run in found)]
+    st.multiselect(
+        "Your metrics (trained, uploaded)",
+        list(runs),
+        format_func=lambda key: runs[key].label + ("" if runs[key].jobs else " (not evaluated)"),
+        key=bound("runs", shown),
+        on_change=on_change("runs", tuple),
+        placeholder="None",
+        help="The number after 'run' is the start of the run's id, as on the Train page.",
+    )
+
+
+def _neighbours(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    if len(scene.ks) <= 6:
+        st.segmented_control(
+            "Neighbours (K)",
+            scene.ks,
+            required=True,
+            key=bound("k", scene.k),
+            on_change=on_change("k"),
+            width="stretch",
+            help="How many nearest training points vote.",
+        )
+    else:
+        st.selectbox("Neighbours (K)", scene.ks, key=bound("k", scene.k), on_change=on_change("k"))
+
+
+def _norm(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    st.segmented_control(
+        "Length of a step",
+        scene.norms,
+        required=True,
+        format_func=NORM_TITLES.__getitem__,
+        key=bound("norm", scene.norm),
+        on_change=on_change("norm"),
+        width="stretch",
+        help="ℓ2 is the ordinary length, ℓ∞ the largest change of a feature, ℓ1 the sum of all changes.",
+    )
+
+
+def _limits(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    if len(scene.limits) < 2 and view.limits is None:
+        return
+    st.segmented_control(
+        "Where a step may lead",
+        scene.limits,
+        required=True,
+        format_func=LIMIT_TITLES.__getitem__,
+        key=bound("limits", scene.limit),
+        on_change=on_change("limits"),
+        width="stretch",
+        help="; ".join(f"{LIMIT_TITLES[name]}: {LIMIT_WORDS[name]}" for name in LIMIT_WORDS)
+        + ". Radii against different attackers are never drawn on one chart.",
+    )
+
+
+def _certificate(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    offered = [name for name in CERTIFICATE_TITLES if name in (BEST, view.certificate, *scene.certificates)]
+    st.selectbox(
+        "Certificate (solid)",
+        offered,
+        format_func=CERTIFICATE_TITLES.__getitem__,
+        key=bound("certificate", view.certificate),
+        on_change=on_change("certificate"),
+        help=CERTIFICATE_HELP,
+    )
+
+
+def _attack(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    offered = [name for name in ATTACK_TITLES if name in (BEST, NONE, view.attack, *scene.attacks)]
+    st.selectbox(
+        "Attack (dashed)",
+        offered,
+        format_func=ATTACK_TITLES.__getitem__,
+        key=bound("attack", view.attack),
+        on_change=on_change("attack"),
+        help=ATTACK_HELP,
+    )
+
+
+def _band(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    st.toggle("Confidence band", key=bound("band", view.band), on_change=on_change("band"), help=BAND_HELP)
+
+
+def _paper(view: View, scene: Scene, catalogue: Catalogue) -> None:
+    st.toggle(
+        "The paper's values",
+        key=bound("paper", view.paper),
+        on_change=on_change("paper"),
+        help="Open markers, where the paper has a value for the same dataset, metric, K and attacker.",
+    )

@@ -1,0 +1,91 @@
+"""Keeping the page up to date while jobs run, and asking for results that are missing."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from arml_core.comparison import BEST, NONE
+from arml_core.jobs import PointsSpec, StoreError
+from arml_core.threat import ThreatModel
+
+from ..visitor import asking, looking
+from .catalogue import LISTED, Run, signature_of
+from .charts import Chart, Scene
+from .choices import CHOICES, View
+
+REFRESH_SECONDS = 2
+POINTS = 200
+SIGNATURE, ASKED = "cmp_signature", "cmp_asked"
+
+
+@st.fragment(run_every=REFRESH_SECONDS)
+def watch_store() -> None:
+    """Draw the page again as soon as a job has begun, moved on or ended."""
+    try:
+        now = signature_of(looking().list(limit=LISTED))
+    except StoreError:
+        return
+    if now != st.session_state.get(SIGNATURE, now):
+        st.session_state[SIGNATURE] = now
+        st.rerun()
+
+
+def show_offers(view: View, scene: Scene, charts: list[Chart]) -> None:
+    """For chosen runs without results in this setting: a button that asks for them."""
+    for name, runs in scene.chosen.items():
+        there = {run.key for chart in charts if chart.dataset == name for run in chart.runs}
+        for run in runs:
+            if run.job is not None and run.job.state == "done" and run.key not in there:
+                chart = next((chart for chart in charts if chart.dataset == name), None)
+                _offer(run, view, scene, chart)
+    for message in st.session_state.pop(ASKED, []):
+        st.info(message)
+
+
+def _offer(run: Run, view: View, scene: Scene, chart: Chart | None) -> None:
+    k = scene.k or 1
+    norm = scene.norm or "l2"
+    certificate, attack = methods_for(view, k, norm, chart)
+    points = chart.contenders[0].n_points if chart is not None else POINTS
+    n = min(points, 1000)
+    words = f"{certificate} certificate" + ("" if attack is None else f" and {attack} attack")
+    st.button(
+        f"Evaluate {run.label} for K = {k}",
+        key=f"cmp_evaluate_{run.key}",
+        on_click=_ask,
+        args=(run, k, norm, certificate, attack, n, chart),
+        help=f"Starts jobs in the background: {words} on {n:,} points. The curves appear here as they are computed.",
+    )
+
+
+def methods_for(view: View, k: int, norm: str, chart: Chart | None) -> tuple[str, str | None]:
+    """The certificate and attack that fit the chart, or the usual ones."""
+    proofs = [c.certificate.method for c in chart.contenders if c.certificate is not None] if chart else []
+    hits = [c.attack.method for c in chart.contenders if c.attack is not None] if chart else []
+    usual = "exact" if k == 1 and norm == "l2" else "votes"
+    certificate = view.certificate if view.certificate != BEST else proofs[0] if proofs else usual
+    if view.attack == NONE or (certificate == "exact" and view.attack == BEST):
+        return certificate, None
+    return certificate, view.attack if view.attack != BEST else hits[0] if hits else "whitebox"
+
+
+def _ask(run: Run, k: int, norm: str, certificate: str, attack: str | None, n: int, chart: Chart | None) -> None:
+    assert run.job is not None
+    threat = chart.setting.threat if chart is not None else ThreatModel(norm)
+    client = asking()
+    messages = []
+    try:
+        if chart is not None and chart.setting.part != "given":
+            part = chart.setting.part
+        else:
+            part = "evaluation" if len(client.dataset(run.job.dataset).X_test) else "train"
+        points = PointsSpec(part, n)  # type: ignore[arg-type]
+        client.certify(run.job.id, k, certificate, threat, points)
+        if attack is not None:
+            client.attack(run.job.id, k, attack, threat, points)
+        shown = CHOICES.current().runs
+        if shown is not None and run.key not in shown:
+            CHOICES.update(runs=(*shown, run.key))
+    except (ValueError, StoreError) as reason:
+        messages.append(f"{run.label} cannot be evaluated so: {reason}")
+    st.session_state[ASKED] = messages

@@ -1,0 +1,171 @@
+"""The Python lines that draw a chart again: from the stored radii, or from nothing but the dataset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arml_core.comparison import Contender
+from arml_core.figures import RobustLine
+from arml_core.results import Evaluation
+from arml_core.threat import ThreatModel
+
+from .catalogue import GIVEN, Run
+from .charts import Chart
+
+
+def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | None) -> str:
+    """A script that reads the radii, prints the table at ε and writes the chart; it runs as it stands."""
+    evaluations = [e for contender in chart.contenders for e in contender.evaluations]
+    from_store = any("job" in e.made and not _is_shipped(chart, e) for e in evaluations)
+    from_files = any(_is_shipped(chart, e) for e in evaluations)
+    uses_threat = from_files
+    return "\n".join(
+        [
+            *(["import numpy as np", ""] if any(line.paper_radii is not None for line in chart.lines) else []),
+            *(["import arml_core as arml"] if uses_threat else []),
+            "from arml_core.comparison import alone, join",
+            "from arml_core.figures import RobustLine, curves_figure, verdicts_table",
+            *(["from arml_core.jobs import Client"] if from_store else []),
+            *(["from arml_core.results import shipped"] if from_files else []),
+            "",
+            *(_FINDER if from_files else []),
+            *(["client = Client()", ""] if from_store else []),
+            "lines = []",
+            *(
+                text
+                for run, contender, line in zip(chart.runs, chart.contenders, chart.lines, strict=True)
+                for text in _line(run, contender, line)
+            ),
+            f"print(verdicts_table(lines, {epsilon!r}).to_string())",
+            f"figure = curves_figure(lines, epsilon={epsilon!r}, upto={upto!r}, confidence={confidence!r}, "
+            f"norm={chart.norm!r})",
+            'figure.write_html("robust-error.html")',
+        ]
+    )
+
+
+_FINDER = [
+    "def result(**wanted):",
+    "    (found,) = [e for e in shipped() if all(getattr(e, name) == value for name, value in wanted.items())]",
+    "    return found",
+    "",
+    "",
+]
+
+
+def _is_shipped(chart: Chart, evaluation: Evaluation) -> bool:
+    return any(evaluation is known for run in chart.runs for known in run.evaluations)
+
+
+def _line(run: Run, contender: Contender, line: RobustLine) -> list[str]:
+    parts = [_source(run, evaluation) for evaluation in contender.evaluations]
+    made = [f"found = {'join' if len(parts) == 2 else 'alone'}("]
+    made += [f"    {part}," for part in parts]
+    made += [")"]
+    arguments = [repr(line.label), "found.lower", "found.upper", "exact=found.exact"]
+    arguments += [f"certificate={line.certificate!r}", f"attack={line.attack!r}", f"place={line.place}"]
+    arguments += ["clean_error=found.clean_error"]
+    if line.partial:
+        arguments.append("partial=True")
+    for name in ("paper_radii", "paper_certified", "paper_empirical"):
+        values = getattr(line, name)
+        if values is not None:
+            arguments.append(f"{name}=np.array({values.tolist()})")
+    return [*made, "lines.append(", "    RobustLine(", *(f"        {a}," for a in arguments), "    )", ")"]
+
+
+def _source(run: Run, evaluation: Evaluation) -> str:
+    if run.job is not None:
+        return f"client.evaluation({evaluation.made['job']!r})"
+    wanted: dict[str, Any] = {
+        "dataset": evaluation.dataset,
+        "learner": evaluation.learner,
+        "parameters": dict(evaluation.parameters),
+        "seed": evaluation.seed,
+        "kind": evaluation.kind,
+        "method": evaluation.method,
+        "n_neighbors": evaluation.n_neighbors,
+        "planned": evaluation.planned,
+    }
+    told = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+    return f"result({told}, threat={_threat(evaluation.threat)})"
+
+
+def _threat(threat: ThreatModel) -> str:
+    given = {name: value for name, value in threat.arguments().items() if value is not None}
+    if given.get("norm") == "l2":
+        del given["norm"]
+    return f"arml.ThreatModel({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+def computed_lines(chart: Chart, epsilon: float) -> str | None:
+    """A script that trains and evaluates every line of the chart; None for rows of a private file."""
+    if chart.setting.part == "given":
+        return None
+    from_store = any(run.learner == GIVEN for run in chart.runs) or not _name(chart)
+    return "\n".join(
+        [
+            *(["import numpy as np", ""] if chart.setting.part == "train" else []),
+            "import arml_core as arml",
+            *(["from arml_core.jobs import Client"] if from_store else []),
+            "from arml_core.learners.registry import get_learner",
+            "",
+            _data(chart),
+            f"threat = {_threat(chart.setting.threat)}",
+            "",
+            *(
+                text
+                for run, contender in zip(chart.runs, chart.contenders, strict=True)
+                for text in _computed(chart, run, contender, epsilon)
+            ),
+        ]
+    )
+
+
+def _name(chart: Chart) -> str:
+    return next((e.dataset for contender in chart.contenders for e in contender.evaluations), "")
+
+
+def _data(chart: Chart) -> str:
+    name = _name(chart)
+    return f"data = arml.load_dataset({name!r})" if name else f"data = Client().dataset({chart.setting.fingerprint!r})"
+
+
+def _computed(chart: Chart, run: Run, contender: Contender, epsilon: float) -> list[str]:
+    first = contender.evaluations[0]
+    setting, n = chart.setting, contender.n_points
+    rows = {
+        "evaluation": f"X, y = data.evaluation({n})",
+        "test": f"X, y = data.X_test[:{n}], data.y_test[:{n}]",
+        "train": f"X, y = data.X_train[:{n}], data.y_train[:{n}]",
+    }[setting.part]
+    if run.learner == GIVEN and run.job is not None:
+        metric = f"Client().run({run.job.id!r})"
+    else:
+        metric = f"get_learner({run.learner!r}).build({dict(first.parameters)!r}, random_state={first.seed})"
+        metric += ".fit(data.X_train, data.y_train)"
+    common = [*(["exclude=np.arange(len(X))"] if setting.part == "train" else []), "threat=threat"]
+    labels = "y" if setting.labels else "None"
+    lines = [
+        f"# {run.label}",
+        rows,
+        f"metric = {metric}",
+        f"knn = arml.MahalanobisKNN(n_neighbors={setting.n_neighbors}, metric=metric).fit(data.X_train, data.y_train)",
+    ]
+    printed = []
+    if contender.certificate is not None:
+        proof = contender.certificate
+        options = [
+            f"method={proof.method!r}",
+            *common,
+            *([f"budget={proof.budget!r}"] if proof.budget is not None else []),
+        ]
+        lines.append(f"proved = knn.certify(X, {labels}, {', '.join(options)})")
+        printed.append(f"arml.robust_error(proved.lower, {epsilon!r})")
+    if contender.attack is not None:
+        hit = contender.attack
+        options = [f"method={hit.method!r}", *common, f"random_state={hit.attack_seed}"]
+        options += [f"{name}={value!r}" for name, value in hit.options.items()]
+        lines.append(f"reached = knn.attack(X, {labels}, {', '.join(options)})")
+        printed.append(f"arml.robust_error(reached.upper, {epsilon!r})")
+    return [*lines, f"print({run.label!r}, {', '.join(printed)})", ""]

@@ -1,0 +1,43 @@
+"""What the Compare page says when there is nothing to draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from .charts import LIMIT_WORDS, NORM_TITLES, Scene
+
+PAGES = Path(__file__).parents[2]
+
+
+def show_empty() -> None:
+    """No results at all: neither shipped nor computed here."""
+    st.markdown("#### No results yet")
+    st.markdown(
+        "This page draws robust-error curves: for every radius ε the share of points whose answer a step of that "
+        "length could change. The results that ship with the project are not in its folder, and nothing was "
+        "evaluated here yet."
+    )
+    st.markdown("Train a metric and evaluate it; its curves appear here while they are computed. Or compute results:")
+    st.code("python -m arml_core reproduce table2 --dataset splice", language="bash")
+    _door("train", "Train a metric")
+    _door("playground", "Or play with seven points first")
+
+
+def show_nothing_fits(scene: Scene) -> None:
+    """There are results, but none for this choice."""
+    if not any(found for runs in scene.evaluations.values() for found in runs.values()):
+        st.info("No metric is chosen that has results. Choose some on the left, or evaluate one of yours.", icon="👈")
+        return
+    threat = f"{NORM_TITLES[scene.norm or 'l2']}, {LIMIT_WORDS[scene.limit or 'free']}"
+    st.info(
+        f"Nothing was computed for K = {scene.k}, {threat}, with this certificate and attack. "
+        "Below is what there is; choose it on the left.",
+        icon="👈",
+    )
+
+
+def _door(page: str, label: str) -> None:
+    if (PAGES / f"{page}.py").exists():
+        st.page_link(f"pages/{page}.py", label=label, icon="➡️")
