@@ -1,0 +1,35 @@
+"""The rows of a user's file with their verdicts: what a small change could flip, in the file's units, to take away."""
+
+from .export import changed_csv, verdict_csv
+from .html import html_report
+from .rows import CertifiedRows, Change, Flips, changes_of, counterfactuals, step_alone
+from .summary import (
+    VERDICTS,
+    Histogram,
+    count_verdicts,
+    largest_radius,
+    radius_histogram,
+    rounded_down,
+    rounded_up,
+    suggested_radius,
+)
+
+__all__ = [
+    "VERDICTS",
+    "CertifiedRows",
+    "Change",
+    "Flips",
+    "Histogram",
+    "changed_csv",
+    "changes_of",
+    "count_verdicts",
+    "counterfactuals",
+    "html_report",
+    "largest_radius",
+    "radius_histogram",
+    "rounded_down",
+    "rounded_up",
+    "step_alone",
+    "suggested_radius",
+    "verdict_csv",
+]

@@ -1,0 +1,57 @@
+"""Verdicts and changed rows as CSV, safe in a spreadsheet and exact when read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..datasets.table import write_csv
+from .rows import CertifiedRows, Flips
+
+
+def verdict_csv(rows: CertifiedRows, radius: float, flips: Flips) -> str:
+    """One line per row: where it is in the file, the answer, the interval, the verdict at `radius`, before and after.
+
+    `upper` is empty where no change is known; so are the columns "after …".
+    """
+    names, classes = rows.layout.feature_names, rows.layout.class_names
+    labelled = rows.labels is not None
+    header = ["line", *(["label"] if labelled else []), "answer", "lower", "upper", "exact"]
+    header += [f"verdict at {radius:g}", "answer after"]
+    header += [f"before: {name}" for name in names] + [f"after: {name}" for name in names]
+    verdicts = rows.verdict(radius)
+
+    def lines() -> Iterator[list[object]]:
+        for i in range(len(rows)):
+            known = bool(flips.known[i])
+            row: list[object] = [int(rows.lines[i])]
+            if rows.labels is not None:
+                row.append(classes[int(rows.labels[i])])
+            upper = float(rows.upper[i])
+            row += [classes[int(rows.predicted[i])], float(rows.lower[i]), None if upper == float("inf") else upper]
+            row += [bool(rows.exact[i]), str(verdicts[i]), classes[int(flips.answers[i])] if known else None]
+            row += rows.raw[i].tolist()
+            row += flips.raw[i].tolist() if known else [None] * len(names)
+            yield row
+
+    return write_csv(header, lines())
+
+
+def changed_csv(rows: CertifiedRows, flips: Flips) -> str:
+    """The changed rows under the file's own column names: read again, each of them gets another answer.
+
+    Two columns more say which line of the file a row was and what its answer was.
+    """
+    names = rows.layout.feature_names
+    extra = [_unused(name, names) for name in ("line", "answer before")]
+    known = [int(i) for i in flips.known.nonzero()[0]]
+    classes = rows.layout.class_names
+    return write_csv(
+        [*extra, *names],
+        ([int(rows.lines[i]), classes[int(rows.predicted[i])], *flips.raw[i].tolist()] for i in known),
+    )
+
+
+def _unused(name: str, names: tuple[str, ...]) -> str:
+    while name in names:
+        name += "'"
+    return name

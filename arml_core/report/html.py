@@ -1,0 +1,164 @@
+"""One HTML file that opens offline: no script, nothing fetched, every text from the user's file escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from ..curves import robust_error_curve
+from .rows import CertifiedRows, Flips, changes_of, step_alone
+from .summary import count_verdicts, largest_radius, radius_histogram, rounded_down, rounded_up
+from .svg import curve_svg, histogram_svg
+
+ROWS_SHOWN = 500
+CHANGES_SHOWN = 4
+FEATURES_SHOWN = 50
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1b1f24;--muted:#5a626c;--paper:#fff;--line:#d5dae0;--soft:#f3f5f7;
+--certified:#0072b2;--attackable:#d55e00;--undecided:#5a626c}
+@media (prefers-color-scheme:dark){:root{--ink:#f2f4f7;--muted:#aab2bd;--paper:#14181d;--line:#39424c;--soft:#1e242b;
+--certified:#56b4e9;--attackable:#e69f00;--undecided:#aab2bd}}
+body{margin:0 auto;max-width:72rem;padding:1.5rem;font:16px/1.5 system-ui,sans-serif;color:var(--ink);
+background:var(--paper)}
+h1{font-size:1.6rem;margin:0 0 .3rem}h2{font-size:1.2rem;margin:2rem 0 .5rem}
+p{max-width:46rem}.muted{color:var(--muted)}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}
+th,td{border-bottom:1px solid var(--line);padding:.3rem .6rem;text-align:left;vertical-align:top}
+th{background:var(--soft)}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+.cards{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}
+.card{border:1px solid var(--line);border-left-width:5px;border-radius:6px;padding:.5rem .9rem;min-width:8rem}
+.card b{display:block;font-size:1.5rem}
+.card.certified{border-left-color:var(--certified)}.card.attackable{border-left-color:var(--attackable)}
+.card.undecided{border-left-color:var(--undecided)}
+.charts{display:flex;flex-wrap:wrap;gap:1.5rem}.charts figure{flex:1 1 26rem;margin:0}
+svg{width:100%;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--muted)}
+.grid{stroke:var(--line)}.mark{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:2 3}
+.certified{fill:var(--certified)}.attackable-back{fill:var(--attackable)}.attackable-dot{fill:var(--paper)}
+.undecided-back{fill:var(--paper)}.undecided-line{stroke:var(--undecided);stroke-width:3}
+polyline.proved{stroke:var(--certified);stroke-width:2.5}
+polyline.found{stroke:var(--attackable);stroke-width:2;stroke-dasharray:7 4}
+figcaption{color:var(--muted);font-size:.9rem}
+@media print{.scroll{overflow:visible}}
+"""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def html_report(
+    title: str,
+    rows: CertifiedRows,
+    radius: float,
+    flips: Flips,
+    settings: Sequence[tuple[str, str]],
+    notes: Sequence[str] = (),
+) -> str:
+    """The report of one file at one radius; `settings` are pairs of a name and a value, `notes` whole sentences."""
+    heading = f"Robustness of {title}"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(heading)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(heading)}</h1>\n"
+        f"{_summary(rows, radius)}\n{_charts(rows, radius)}\n{_meaning(rows, radius)}\n"
+        f"{_table(rows, radius, flips)}\n{_settings(settings, notes)}\n</body>\n</html>\n"
+    )
+
+
+def _summary(rows: CertifiedRows, radius: float) -> str:
+    counts = count_verdicts(rows.verdict(radius))
+    meanings = {
+        "certified": "no change up to ε flips the answer: proved",
+        "attackable": "a change of at most ε that flips the answer is known",
+        "undecided": "neither is known",
+    }
+    cards = "".join(
+        f'<div class="card {name}"><b>{counts[name]:,}</b>{name}<br><span class="muted">{meaning}</span></div>'
+        for name, meaning in meanings.items()
+    )
+    wrong = int((~rows.correct).sum())
+    known = "" if rows.labels is None else f" {wrong:,} of them are classified wrongly already; their radius is 0."
+    words = f"{len(rows):,} rows, each with its verdict at ε = {radius:g} ({escape(rows.threat.describe())}).{known}"
+    return f'<p>{words}</p>\n<div class="cards">{cards}</div>'
+
+
+def _charts(rows: CertifiedRows, radius: float) -> str:
+    histogram = radius_histogram(rows.lower, rows.verdict(radius))
+    bars = histogram_svg(histogram, radius, "Rows by their proven radius; the dotted line is ε.")
+    curves = [("proved", robust_error_curve(rows.lower))]
+    if np.isfinite(rows.upper).any():
+        curves.append(("found", robust_error_curve(rows.upper)))
+    top = 1.05 * largest_radius(rows.lower, rows.upper)
+    lines = curve_svg(curves, radius, top, "Share of rows that a change of size ε may flip, or is known to flip.")
+    beyond = f" {histogram.beyond:,} rows that nothing can flip are not drawn." if histogram.beyond else ""
+    return (
+        '<div class="charts">'
+        f"<figure>{bars}<figcaption>Rows by their proven radius. Solid: certified, striped: undecided, dotted: "
+        f"attackable at ε (the dotted line). Look for rows far to the left.{beyond}</figcaption></figure>"
+        f"<figure>{lines}<figcaption>Share of rows that are not certified at ε (solid) and share that a known change "
+        "flips (dashed). The truth lies between the two lines.</figcaption></figure></div>"
+    )
+
+
+def _meaning(rows: CertifiedRows, radius: float) -> str:
+    alone = list(step_alone(rows.layout, rows.threat, radius).items())
+    lines = "".join(
+        f'<tr><td>{escape(name)}</td><td class="n">{_alone(step)}</td></tr>' for name, step in alone[:FEATURES_SHOWN]
+    )
+    more = len(alone) - FEATURES_SHOWN
+    rest = f'<p class="muted">… and {more:,} more features.</p>' if more > 0 else ""
+    return (
+        f"<h2>What ε = {radius:g} means for each feature alone</h2>\n"
+        "<p>Radii are measured after scaling. If only this feature changes and the others stay, a change of size ε is "
+        'this much in the file’s units:</p>\n<div class="scroll"><table><tr><th>feature</th>'
+        f'<th class="n">±</th></tr>{lines}</table></div>{rest}'
+    )
+
+
+def _alone(step: float | None) -> str:
+    if step is None:
+        return "category"
+    return "frozen" if step == 0 else f"{step:.4g}"
+
+
+def _table(rows: CertifiedRows, radius: float, flips: Flips) -> str:
+    order = np.lexsort((rows.lines, rows.lower))[:ROWS_SHOWN]
+    verdicts = rows.verdict(radius)
+    lower, upper = rounded_down(rows.lower), rounded_up(rows.upper)
+    classes = [escape(name) for name in rows.layout.class_names]
+    label_head = "" if rows.labels is None else "<th>label</th>"
+    body = []
+    for i in order.tolist():
+        label = "" if rows.labels is None else f"<td>{classes[int(rows.labels[i])]}</td>"
+        shown_upper = f"{upper[i]:g}" if np.isfinite(upper[i]) else "–"
+        shown_lower = f"{lower[i]:g}" if np.isfinite(lower[i]) else "∞"
+        body.append(
+            f'<tr><td class="n">{int(rows.lines[i])}</td>{label}<td>{classes[int(rows.predicted[i])]}</td>'
+            f'<td class="n">{shown_lower}</td><td class="n">{shown_upper}</td>'
+            f"<td>{verdicts[i]}</td><td>{_change(rows, i, flips, classes)}</td></tr>"
+        )
+    title = "All rows" if len(rows) <= ROWS_SHOWN else f"The {ROWS_SHOWN} most fragile of {len(rows):,} rows"
+    return (
+        f"<h2>{title}</h2>\n<p>The most fragile first. No change smaller than “proved” flips the answer; the change "
+        "in the last column, of size “found”, does.</p>\n"
+        f'<div class="scroll"><table><tr><th class="n">line</th>{label_head}<th>answer</th><th class="n">proved</th>'
+        f'<th class="n">found</th><th>verdict</th><th>what flips it</th></tr>{"".join(body)}</table></div>'
+    )
+
+
+def _change(rows: CertifiedRows, i: int, flips: Flips, classes: Sequence[str]) -> str:
+    if not rows.correct[i]:
+        return "already wrong"
+    if not flips.known[i]:
+        return "no change is known"
+    moved = [change for change in changes_of(rows, i, flips.raw[i]) if change.step != 0]
+    parts = [f"{escape(c.feature)} {c.before:.5g} → {c.after:.5g}" for c in moved[:CHANGES_SHOWN]]
+    more = f" and {len(moved) - CHANGES_SHOWN} smaller changes" if len(moved) > CHANGES_SHOWN else ""
+    return f"{', '.join(parts)}{more}: {classes[int(flips.answers[i])]}"
+
+
+def _settings(settings: Sequence[tuple[str, str]], notes: Sequence[str]) -> str:
+    lines = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in settings)
+    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f"<h2>How this was computed</h2>\n<table>{lines}</table>" + (f"<ul>{said}</ul>" if said else "")

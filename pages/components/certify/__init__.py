@@ -1,0 +1,1 @@
+"""The parts of the Certify page, in the order of its four steps."""

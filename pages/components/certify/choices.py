@@ -1,0 +1,234 @@
+"""Everything chosen on the Certify page, as one value that stands in the address."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from arml_core.certify import METHODS
+from arml_core.learners.registry import LEARNERS
+
+from ..address import Choices, flag, one_of, real, several_of, whole
+
+MODES = ("one", "two", "run")
+SCALINGS = ("minmax", "standard", "none")
+SIZES = ("scaled", "file", "own")
+SHOWN = ("all", "certified", "undecided", "attackable", "wrong")
+ORDERS = ("fragile", "robust", "file")
+HIDEABLE = ("steps", "downloads", "python", "formula", "charts")
+_FILE = re.compile(r"[0-9a-f]{64}|[a-z]{3,20}")
+_JOB = re.compile(r"[0-9a-f]{32}")
+LONGEST_JSON = 20_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The choices. `read`, `use` are keyword arguments of `read_table` and `select` for the (reference) file, `qread`,
+    `quse` the same for the query file; files and jobs are named by their content.
+    """
+
+    mode: str = "one"
+    file: str = ""
+    query: str = ""
+    run: str = ""
+    read: Mapping[str, Any] = field(default_factory=dict)
+    qread: Mapping[str, Any] = field(default_factory=dict)
+    use: Mapping[str, Any] = field(default_factory=dict)
+    quse: Mapping[str, Any] = field(default_factory=dict)
+    scaling: str = "minmax"
+    frozen: tuple[str, ...] = ()
+    size: str = "scaled"
+    costs: Mapping[str, float] = field(default_factory=dict)
+    metric: str = "euclidean"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    k: int = 1
+    norm: str = "l2"
+    method: str = "auto"
+    budget: float = 0.2
+    labels: bool = True
+    jobs: tuple[str, ...] = ()
+    eps: float | None = None
+    row: int | None = None
+    show: str = "all"
+    order: str = "fragile"
+    hide: tuple[str, ...] = ()
+
+
+def _encoding(value: Any) -> str:
+    try:
+        return codecs.lookup(str(value)[:40]).name if isinstance(value, str) else _refuse()
+    except LookupError:
+        return _refuse()
+
+
+def _refuse() -> Any:
+    raise ValueError("that is not one of its values")
+
+
+def _truth(value: Any) -> bool:
+    return value if isinstance(value, bool) else _refuse()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else _refuse()
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(_text, value)) if isinstance(value, list) else _refuse()
+
+
+def _separator(value: Any) -> str:
+    return value if isinstance(value, str) and len(value) == 1 and value not in '"\r\n.' else _refuse()
+
+
+def _decimal(value: Any) -> str:
+    return value if value in (".", ",") else _refuse()
+
+
+def _cost(value: Any) -> float:
+    fine = isinstance(value, int | float) and not isinstance(value, bool) and 1e-6 <= value <= 1e6
+    return float(value) if fine else _refuse()
+
+
+READ = {
+    "encoding": _encoding,
+    "separator": _separator,
+    "decimal": _decimal,
+    "header": _truth,
+    "skip_ragged": _truth,
+    "keep_row_numbers": _truth,
+}
+USE = {
+    "label": _text,
+    "labelled": _truth,
+    "drop": _texts,
+    "one_hot": _texts,
+    "drop_incomplete": _truth,
+    "labels_are_classes": _truth,
+}
+
+
+def _json(checks: Mapping[str, Callable[[Any], Any]] | Callable[[Any], Any]) -> Callable[[str], dict[str, Any]]:
+    """A reader of a JSON object: each entry is checked by the entry of its name, or all by one function."""
+
+    def read(text: str) -> dict[str, Any]:
+        try:
+            found = json.loads(text) if len(text) <= LONGEST_JSON else None
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise ValueError("it takes a JSON object")
+        known = checks if isinstance(checks, Mapping) else dict.fromkeys(found, checks)
+        unknown = [name for name in found if name not in known]
+        if unknown:
+            raise ValueError(f"it has no '{unknown[0][:24]}'")
+        return {name: known[name](value) for name, value in found.items()}
+
+    return read
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """A reader of a JSON list of names."""
+    try:
+        return _texts(json.loads(text) if len(text) <= LONGEST_JSON else None)
+    except ValueError:
+        raise ValueError("it takes a JSON list of names") from None
+
+
+def _name(pattern: re.Pattern[str], what: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(f"that is no {what}")
+        return text
+
+    return read
+
+
+def _jobs(text: str) -> tuple[str, ...]:
+    found = tuple(text.split("~"))
+    if len(found) > 3 or not all(_JOB.fullmatch(part) for part in found):
+        raise ValueError("these are no jobs")
+    return found
+
+
+def _plain_value(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float) else _refuse()
+
+
+def _written(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "mode": one_of(MODES),
+    "file": _name(_FILE, "file"),
+    "query": _name(_FILE, "file"),
+    "run": _name(_JOB, "run"),
+    "read": _json(READ),
+    "qread": _json(READ),
+    "use": _json(USE),
+    "quse": _json(USE),
+    "scaling": one_of(SCALINGS),
+    "frozen": _names,
+    "size": one_of(SIZES),
+    "costs": _json(_cost),
+    "metric": one_of((*LEARNERS, "run")),
+    "params": _json(_plain_value),
+    "seed": whole(0, 9999),
+    "k": whole(1, 999),
+    "norm": one_of(("l1", "l2", "linf")),
+    "method": one_of(("auto", *METHODS)),
+    "budget": real(0.01, 60.0),
+    "labels": flag,
+    "jobs": _jobs,
+    "eps": real(0.0, 1e9),
+    "row": whole(1, 100_000_000),
+    "show": one_of(SHOWN),
+    "order": one_of(ORDERS),
+    "hide": several_of(HIDEABLE),
+}
+CHOICES = Choices(
+    "certify",
+    Asked(),
+    READERS,
+    dict.fromkeys(("read", "qread", "use", "quse", "costs", "params"), _written)
+    | {"frozen": lambda names: json.dumps(names, ensure_ascii=False)},
+)
+
+
+def current() -> Asked:
+    return CHOICES.current()
+
+
+def look(**changes: Any) -> None:
+    """Change what is looked at; the results stay."""
+    CHOICES.update(**changes)
+
+
+def change(**changes: Any) -> None:
+    """Change what is computed; results of other choices are put away (they are found again when asked for)."""
+    CHOICES.update(**{"jobs": (), "row": None, "eps": None, **changes})
+
+
+def bound(name: str, value: Any) -> str:
+    """A widget key whose value is the choice's."""
+    key = f"cf_{name}"
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return key
+
+
+def set_field(name: str, looks: bool = False) -> Callable[[], None]:
+    """A callback that takes over the widget's value."""
+
+    def callback() -> None:
+        (look if looks else change)(**{name: st.session_state[f"cf_{name}"]})
+
+    return callback

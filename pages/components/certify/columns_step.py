@@ -1,0 +1,213 @@
+"""Step 2: what each column is, what may change, and how a change is measured."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from arml_core.datasets.table import ONE_HOT_MEANING, Table, label_candidates
+
+from ..plain import plain
+from .choices import SCALINGS, SIZES, Asked, bound, change, current, set_field
+from .prepare import Prepared, known_options
+from .problems import show_problems, take_remedy
+from .sources import Sources
+
+SCALING_TITLES = {"minmax": "To 0 … 1", "standard": "Mean 0, deviation 1", "none": "Leave as it is"}
+SIZE_TITLES = {"scaled": "After scaling", "file": "In the file's units", "own": "With my own costs"}
+SIZE_WORDS = {
+    "scaled": "A change of every feature counts after scaling: features with different units become comparable.",
+    "file": "A change counts as it stands in the file, grams added to millimetres. This is another threat model and "
+    "is certified anew.",
+    "own": "A feature with cost 2 is twice as expensive to change: its changes count twice.",
+}
+NO_LABEL = "No labels: certify the predictions"
+
+
+def summary(asked: Asked, prepared: Prepared | None) -> str:
+    """The step in a few words, for its heading."""
+    if prepared is None or prepared.dataset is None:
+        return "Columns"
+    dataset = prepared.dataset
+    label = f", label {plain(str(asked.use.get('label', '')))}" if asked.mode != "run" else ""
+    frozen = f", {len(asked.frozen)} frozen" if asked.frozen else ""
+    features = "1 feature" if dataset.n_features == 1 else f"{dataset.n_features:,} features"
+    return f"{features}, {dataset.n_classes} classes{label}{frozen}"
+
+
+def show_columns_step(asked: Asked, sources: Sources, prepared: Prepared) -> None:
+    """Label, columns, categories, frozen features, scaling and costs, and what is wrong with them."""
+    if sources.reference is not None and sources.reference.table is not None and asked.mode != "run":
+        _show_reference(asked, sources.reference.table)
+    show_problems(prepared.problems, "file", lambda remedy: take_remedy("file", remedy))
+    if prepared.layout is None or prepared.dataset is None:
+        return
+    if sources.query is not None and sources.query.table is not None and asked.mode != "one":
+        _show_query_label(asked, sources.query.table, prepared)
+    show_problems(prepared.query_problems, "query", lambda remedy: take_remedy("query", remedy))
+    _show_threat(asked, prepared)
+    _show_counts(prepared)
+
+
+def _show_reference(asked: Asked, table: Table) -> None:
+    use = known_options(table, asked.use)
+    label, left_out, encoded = st.columns(3, gap="medium")
+    candidates = label_candidates(table)
+    with label:
+        st.selectbox(
+            "Label",
+            candidates,
+            index=None,
+            key=bound("use_label", use.get("label")),
+            on_change=_use_label,
+            placeholder="Which column is the label?",
+            help="The column with the class of each row.",
+        )
+    others = [name for name in table.names if name != use.get("label")]
+    with left_out:
+        st.multiselect(
+            "Leave columns out",
+            others,
+            key=bound("use_drop", [name for name in use.get("drop", ()) if name in others]),
+            on_change=_use_columns,
+            args=("drop",),
+            placeholder="None",
+        )
+    with encoded:
+        st.multiselect(
+            "Encode as categories",
+            [name for name in others if name not in use.get("drop", ())],
+            key=bound("use_one_hot", [name for name in use.get("one_hot", ()) if name in others]),
+            on_change=_use_columns,
+            args=("one_hot",),
+            placeholder="None",
+            help=ONE_HOT_MEANING,
+        )
+    answered = [
+        words
+        for name, words in (
+            ("drop_incomplete", "Leave rows with empty or infinite values out (they are counted)"),
+            ("labels_are_classes", "Labels such as 1.5 are classes"),
+        )
+        if use.get(name)
+        for words in [(name, words)]
+    ]
+    for name, words in answered:
+        st.toggle(words, key=bound(f"use_{name}", True), on_change=_use_flag, args=(name,))
+
+
+def _use_label() -> None:
+    label = st.session_state["cf_use_label"]
+    use = {name: value for name, value in current().use.items() if name not in ("label", "labels_are_classes")}
+    drop = tuple(name for name in use.get("drop", ()) if name != label)
+    change(use={**use, **({"drop": drop} if drop else {}), **({} if label is None else {"label": label})})
+
+
+def _use_columns(name: str) -> None:
+    use = {key: value for key, value in current().use.items() if key != name}
+    chosen = tuple(st.session_state[f"cf_use_{name}"])
+    change(use={**use, **({name: chosen} if chosen else {})})
+
+
+def _use_flag(name: str) -> None:
+    use = {key: value for key, value in current().use.items() if key != name}
+    change(use={**use, **({name: True} if st.session_state[f"cf_use_{name}"] else {})})
+
+
+def _show_query_label(asked: Asked, table: Table, prepared: Prepared) -> None:
+    assert prepared.layout is not None
+    features = {column.name for column in prepared.layout.columns} | set(prepared.layout.feature_names)
+    own = prepared.layout.label
+    options = [None, *(name for name in table.names if name not in features)]
+    label = asked.quse.get("label", own)
+    value = label if label in options and asked.quse.get("labelled") is not False else None
+    st.selectbox(
+        "Label of the query rows",
+        options,
+        format_func=lambda name: NO_LABEL if name is None else name,
+        key=bound("quse_label", value),
+        on_change=_use_query_label,
+        help="With labels, a row that is classified wrongly has radius 0. Without, the answer itself is certified.",
+    )
+
+
+def _use_query_label() -> None:
+    label = st.session_state["cf_quse_label"]
+    rest = {name: value for name, value in current().quse.items() if name not in ("label", "labelled")}
+    change(quse={**rest, **({"labelled": False} if label is None else {"label": label})})
+
+
+def _show_threat(asked: Asked, prepared: Prepared) -> None:
+    assert prepared.layout is not None
+    columns = [column.name for column in prepared.layout.columns]
+    frozen, scaling, size = st.columns(3, gap="medium")
+    with frozen:
+        st.multiselect(
+            "Frozen: cannot change",
+            columns,
+            key=bound("frozen", [name for name in asked.frozen if name in columns]),
+            on_change=lambda: change(frozen=tuple(st.session_state["cf_frozen"])),
+            placeholder="None",
+            help="Features that nobody can change, such as an age. Changes that would need them are not looked for.",
+        )
+    if asked.mode != "run":
+        with scaling:
+            st.selectbox(
+                "Scale the features",
+                SCALINGS,
+                format_func=SCALING_TITLES.__getitem__,
+                key=bound("scaling", asked.scaling),
+                on_change=set_field("scaling"),
+                help="Nearest neighbours compare all features together, so they should be of similar size.",
+            )
+    with size:
+        st.selectbox(
+            "Measure a change",
+            SIZES,
+            format_func=SIZE_TITLES.__getitem__,
+            key=bound("size", asked.size),
+            on_change=set_field("size"),
+            help=SIZE_WORDS[asked.size],
+        )
+    if asked.size != "scaled":
+        st.caption(SIZE_WORDS[asked.size])
+    if asked.size == "own":
+        _show_costs(asked, columns)
+
+
+def _show_costs(asked: Asked, columns: list[str]) -> None:
+    frame = pd.DataFrame({"feature": columns, "cost": [float(asked.costs.get(name, 1.0)) for name in columns]})
+    key = f"cf_costs_{abs(hash((tuple(columns), tuple(frame['cost']))))}"
+
+    def take_over() -> None:
+        costs = dict(asked.costs)
+        for position, edit in st.session_state[key]["edited_rows"].items():
+            if edit.get("cost") is not None:
+                costs[columns[int(position)]] = float(edit["cost"])
+        change(costs={name: cost for name, cost in costs.items() if cost != 1.0})
+
+    st.data_editor(
+        frame,
+        key=key,
+        on_change=take_over,
+        hide_index=True,
+        disabled=["feature"],
+        width=420,
+        column_config={"cost": st.column_config.NumberColumn(min_value=1e-6, max_value=1e6, required=True)},
+        alt="The cost of changing each feature; 1 unless changed here.",
+    )
+
+
+def _show_counts(prepared: Prepared) -> None:
+    """How many rows of which class vote, and how many are certified."""
+    dataset, rows = prepared.dataset, prepared.rows
+    if dataset is None:
+        return
+    counts = [int((dataset.y_train == code).sum()) for code in range(dataset.n_classes)]
+    listed = ", ".join(f"{name} ({n:,})" for name, n in list(zip(dataset.class_names, counts, strict=True))[:8])
+    more = f" and {dataset.n_classes - 8} more" if dataset.n_classes > 8 else ""
+    words = f"{len(dataset.y_train):,} rows vote. Classes: {plain(listed)}{more}."
+    if rows is not None and not prepared.leave_one_out:
+        known = "with labels" if rows.y is not None else "without labels"
+        words += f" {len(rows.X):,} query rows {known}."
+    st.markdown(words)

@@ -1,0 +1,92 @@
+"""A file between the browser and the engine: uploads and samples, kept by content, read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from arml_core.datasets.table import MAX_BYTES, Problems, Table, read_table
+from arml_core.datasets.table.problems import too_large
+
+from ..visitor import asking, looking
+from .choices import change
+
+FOLDER = Path(__file__).parents[3] / "data" / "samples"
+LONGEST_TITLE = 80
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file that ships: what it shows, and what each of its columns is for."""
+
+    words: str
+    use: Mapping[str, Any]
+
+
+SAMPLES = {
+    "pumps": Sample("98 pumps, ok or worn; eight are fragile", {"label": "state"}),
+    "bottles": Sample("120 bottles from three machines, all robust", {"label": "machine"}),
+    "messy": Sample("what real exports look like: everything goes wrong", {}),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A file that was read: its title, its size, the table (None if there is none) and what was found."""
+
+    title: str
+    n_bytes: int
+    table: Table | None
+    problems: Problems
+
+
+def load(file: str, options: Mapping[str, Any]) -> Loaded:
+    """The file of this visitor, read with these options. ValueError if it is not here (any more)."""
+    return _load(file, looking().visitor.tag, json.dumps(options, sort_keys=True))
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the file …")
+def _load(file: str, owner: str, options: str) -> Loaded:
+    """Cached for each owner: what somebody uploaded is found by nobody else, not even by its digest."""
+    if file in SAMPLES:
+        title, content = f"{file}.csv", (FOLDER / f"{file}.csv").read_bytes()
+    else:
+        title, content = looking().file(file)
+    table, problems = read_table(content, **json.loads(options))
+    return Loaded(title, len(content), table, problems)
+
+
+def take_upload(slot: str, key: str) -> None:
+    """Keep what was just uploaded; refused by its size before it is looked at. Its name is only a title."""
+    upload = st.session_state.get(key)
+    st.session_state.pop(f"cf_refused_{slot}", None)
+    if upload is None:
+        return
+    if upload.size > MAX_BYTES:
+        st.session_state[f"cf_refused_{slot}"] = too_large(upload.size, MAX_BYTES)
+        return
+    try:
+        digest = asking().add_file(upload.getvalue(), clean_title(upload.name))
+    except OSError as error:
+        st.session_state[f"cf_refused_{slot}"] = str(error)
+        return
+    choose_file(slot, digest)
+
+
+def clean_title(name: str) -> str:
+    """A file's name as a title: printable, without folders, of bearable length."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    return "".join(c for c in last if c.isprintable())[:LONGEST_TITLE] or "A file"
+
+
+def choose_file(slot: str, file: str, use: Mapping[str, Any] | None = None) -> None:
+    """Make a file the (reference) file or the query file; what was said about the one before is forgotten."""
+    if slot == "file":
+        change(file=file, read={}, use=dict(use or {}), frozen=(), costs={})
+    else:
+        change(query=file, qread={}, quse=dict(use or {}))

@@ -1,0 +1,282 @@
+"""Step 3: the metric, the neighbours, the length of a change, and the certificate."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from arml_core.certify import METHODS
+from arml_core.datasets.table import MAX_BYTES, Remedy
+from arml_core.learners.registry import LEARNERS, Parameter
+from arml_core.learners.storage import load_metric
+from arml_core.threat import NORM_NAMES, ThreatModel
+
+from ..plain import plain
+from ..visitor import asking, looking
+from .choices import Asked, bound, change, current, set_field
+from .files import clean_title
+from .prepare import Prepared, largest_k, method_of, neighbour_problems, threat_of
+from .problems import show_problems
+from .rows_step import run_label
+from .start import REFUSED, start
+
+NORMS = ("l1", "l2", "linf")
+METHOD_TITLES = {
+    "auto": "Best that is quick",
+    "exact": "Exact: both sides meet",
+    "search": "Search: both sides, as tight as time allows",
+    "votes": "Votes: a proven lower side, and an attack",
+    "theorem1": "Theorem 1 of the paper, and an attack",
+}
+METHOD_WORDS = {
+    "exact": "the smallest change is computed exactly",
+    "search": "both sides are narrowed as long as the time a row allows",
+    "votes": "a proven lower side for every row, and a white-box attack for the upper side",
+    "theorem1": "the paper's certificate, and a white-box attack for the upper side",
+}
+UPLOAD_REFUSED = "cf_refused_metric"
+
+
+def summary(asked: Asked, n_rows: int) -> str:
+    """The step in a few words, for its heading."""
+    metric = "the run's metric" if "run" in (asked.mode, asked.metric) else LEARNERS[asked.metric].title
+    norm = NORM_NAMES[ThreatModel(asked.norm).norm]
+    return f"{metric}, K = {asked.k}, {norm}, {method_of(asked, n_rows)}"
+
+
+def show_metric_step(asked: Asked, prepared: Prepared) -> None:
+    """The choices of this step, what stands against them, and the button."""
+    assert prepared.rows is not None
+    assert prepared.layout is not None
+    columns = st.columns([1.4, 0.7, 0.8, 1.6], gap="medium")
+    with columns[0]:
+        _show_metric(asked)
+    with columns[1]:
+        st.number_input(
+            "Neighbours (K)",
+            1,
+            999,
+            key=bound("k", asked.k),
+            on_change=_set_k,
+            help="How many nearest rows vote. The smallest class number wins a tied vote.",
+        )
+    with columns[2]:
+        st.selectbox(
+            "Length of a change",
+            NORMS,
+            format_func=lambda name: NORM_NAMES[ThreatModel(name).norm],
+            key=bound("norm", asked.norm),
+            on_change=set_field("norm"),
+            help="ℓ2 is the ordinary length, ℓ∞ the largest single change, ℓ1 the sum of all changes.",
+        )
+    with columns[3]:
+        _show_method(asked, len(prepared.rows.X))
+    if asked.metric == "run" and asked.mode != "run":
+        _show_saved_metrics(asked, prepared)
+    elif asked.mode != "run":
+        _show_parameters(asked)
+    if prepared.rows.y is not None:
+        st.segmented_control(
+            "What must not change?",
+            (True, False),
+            required=True,
+            format_func={True: "The right answer", False: "The answer, right or wrong"}.__getitem__,
+            key=bound("labels", asked.labels),
+            on_change=set_field("labels"),
+            help="With the right answer, a row that is classified wrongly has radius 0.",
+        )
+    if _is_allowed(asked, prepared):
+        n = len(prepared.rows.X)
+        st.button(
+            f"Certify {n:,} {'row' if n == 1 else 'rows'}",
+            key="cf_start",
+            type="primary",
+            on_click=start,
+            args=(prepared,),
+        )
+    if st.session_state.get(REFUSED):
+        st.error(plain(st.session_state[REFUSED]))
+
+
+def _is_allowed(asked: Asked, prepared: Prepared) -> bool:
+    """Whether it can be started; says why not."""
+    assert prepared.layout is not None
+    try:
+        threat_of(asked, prepared.layout)
+    except ValueError as reason:
+        words = str(reason)
+        st.error(plain(words[:1].upper() + words[1:] + "."))
+        return False
+    if asked.metric == "run" and asked.mode != "run" and not asked.run:
+        return False
+    found = neighbour_problems(asked, prepared)
+    show_problems(found, "metric", lambda remedy: None)
+    for number, problem in enumerate(found[:1]):
+        with st.container(horizontal=True):
+            for remedy in problem.remedies:
+                st.button(
+                    plain(remedy.words), key=f"cf_k_{number}_{remedy.words}", on_click=_mend, args=(remedy, prepared)
+                )
+    return not found
+
+
+def _mend(remedy: Remedy, prepared: Prepared) -> None:
+    """Carry out what the problem of too few rows offers."""
+    asked = current()
+    if remedy.words == "Use 'votes'":
+        change(method="votes")
+    else:
+        assert prepared.rows is not None
+        change(k=largest_k(prepared, method_of(asked, len(prepared.rows.X))))
+
+
+def _set_k() -> None:
+    """A certificate that the new K does not allow gives way to the best one."""
+    asked, k = current(), int(st.session_state["cf_k"])
+    fits = asked.method == "auto" or METHODS[asked.method].allows(k)
+    change(k=k, method=asked.method if fits else "auto")
+
+
+def _show_metric(asked: Asked) -> None:
+    if asked.mode == "run":
+        st.text_input("Metric", "That of the saved run", disabled=True, key="cf_metric_of_run")
+        return
+    st.selectbox(
+        "Metric",
+        (*LEARNERS, "run"),
+        format_func=_metric_title,
+        key=bound("metric", asked.metric),
+        on_change=lambda: change(metric=st.session_state["cf_metric"], params={}),
+        help="How near two rows are. A metric can be trained here so that small changes flip fewer rows.",
+    )
+
+
+def _metric_title(name: str) -> str:
+    if name == "run":
+        return "A saved or uploaded metric"
+    return "Euclidean (nothing to train)" if name == "euclidean" else f"{LEARNERS[name].title} (trained on these rows)"
+
+
+def _show_method(asked: Asked, n_rows: int) -> None:
+    norm = ThreatModel(asked.norm).norm
+    allowed = [name for name, support in METHODS.items() if support.allows(asked.k) and norm in support.norms]
+    options = ["auto", *(name for name in METHOD_TITLES if name in allowed)]
+    if asked.method not in options:
+        change(method="auto")
+        asked = current()
+    chosen = method_of(asked, n_rows)
+    st.selectbox(
+        "Certificate",
+        options,
+        format_func=METHOD_TITLES.__getitem__,
+        key=bound("method", asked.method),
+        on_change=set_field("method"),
+        help=f"Now: {METHOD_WORDS[chosen]}.",
+    )
+    if chosen == "search":
+        st.number_input(
+            "Seconds a row",
+            0.01,
+            60.0,
+            step=0.1,
+            format="%.2f",
+            key=bound("budget", asked.budget),
+            on_change=set_field("budget"),
+            help="More time narrows the interval between what is proved and what was found.",
+        )
+
+
+def _show_parameters(asked: Asked) -> None:
+    """The parameters people change; the rest is on the Train page."""
+    entry = LEARNERS[asked.metric]
+    common = [parameter for parameter in entry.parameters if not parameter.advanced]
+    if entry.name == "euclidean":
+        return
+    st.caption(f"{entry.summary} Trained in the background; all settings are on the Train page.")
+    with st.container(horizontal=True):
+        for parameter in common:
+            _show_parameter(asked, parameter)
+        if entry.seeded:
+            st.number_input("seed", 0, 9999, key=bound("seed", asked.seed), on_change=set_field("seed"), width=160)
+
+
+def _show_parameter(asked: Asked, parameter: Parameter) -> None:
+    value = asked.params.get(parameter.name, parameter.default)
+    whole = parameter.kind == "int"
+    kind = int if whole else float
+    st.number_input(
+        parameter.name,
+        min_value=kind(parameter.low),
+        max_value=None if parameter.high is None else kind(parameter.high),
+        step=1 if whole else 0.1,
+        key=bound(f"param_{parameter.name}", value if value is None else kind(value)),
+        on_change=_set_parameter,
+        args=(parameter.name,),
+        help=parameter.help,
+        width=180,
+    )
+
+
+def _set_parameter(name: str) -> None:
+    asked = current()
+    default: Any = LEARNERS[asked.metric].parameter(name).default
+    value = st.session_state[f"cf_param_{name}"]
+    params = {key: kept for key, kept in asked.params.items() if key != name}
+    change(params={**params, **({} if value is None or value == default else {name: value})})
+
+
+def _show_saved_metrics(asked: Asked, prepared: Prepared) -> None:
+    """Runs of this visitor and of public datasets, or M from a file."""
+    runs = {job.id: job for job in looking().list(("done",)) if job.kind == "train"}
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.selectbox(
+            "Saved metric",
+            list(runs),
+            index=None,
+            format_func=lambda job: run_label(runs[job]),
+            key=bound("run", asked.run if asked.run in runs else None),
+            on_change=lambda: change(run=st.session_state["cf_run"] or ""),
+            placeholder="Choose one",
+            help="It must have been made for the same features in the same order.",
+        )
+    with right:
+        st.file_uploader(
+            "… or upload M (.npz or .csv, a square matrix for the scaled features)",
+            key="cf_upload_metric",
+            on_change=_take_metric,
+            args=(prepared,),
+            max_upload_size=MAX_BYTES >> 20,
+        )
+        if st.session_state.get(UPLOAD_REFUSED):
+            st.error(plain(st.session_state[UPLOAD_REFUSED]))
+
+
+def _take_metric(prepared: Prepared) -> None:
+    """Check an uploaded M and enter it as a finished run."""
+    upload = st.session_state.get("cf_upload_metric")
+    st.session_state.pop(UPLOAD_REFUSED, None)
+    if upload is None or prepared.dataset is None:
+        return
+    try:
+        metric = _read_metric(upload.getvalue(), prepared.dataset.n_features)
+        job = asking().add_metric(prepared.dataset, metric, clean_title(upload.name))
+    except (ValueError, OSError) as reason:
+        st.session_state[UPLOAD_REFUSED] = str(reason)
+        return
+    change(metric="run", run=job.id)
+
+
+def _read_metric(content: bytes, n_features: int) -> Any:
+    """M from bytes: what the file is called does not matter, what it holds does."""
+    suffix = ".npz" if content.startswith(b"PK") else ".csv"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"metric{suffix}"
+        path.write_bytes(content)
+        try:
+            return load_metric(path, n_features)
+        except ValueError as reason:
+            raise ValueError(str(reason).removeprefix(f"{path}: ")) from None

@@ -1,0 +1,170 @@
+"""From tables and choices to rows that can be certified; everything is computed once per choice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+import arml_core as arml
+from arml_core.datasets import Dataset
+from arml_core.datasets.table import (
+    Layout,
+    Problems,
+    SelectResult,
+    Table,
+    TableData,
+    apply_layout,
+    check_neighbors,
+    layout_of,
+    select,
+)
+from arml_core.jobs import PointsSpec
+
+from ..visitor import looking
+from .choices import Asked
+from .files import load
+from .sources import Sources
+
+SEARCHED_ROWS = 300
+"""Up to so many rows the search looks at each one for a while; beyond, bounds and an attack are quicker."""
+LOWER_ONLY = ("votes", "theorem1")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Reference rows (a dataset) and the rows to certify: the dataset's own (leave-one-out) or a query file's.
+
+    What is None waits for the `problems` to be settled; `query_problems` are those of the query file.
+    """
+
+    dataset: Dataset | None
+    layout: Layout | None
+    rows: TableData | None
+    leave_one_out: bool
+    problems: Problems
+    query_problems: Problems
+
+    @property
+    def ready(self) -> bool:
+        return self.dataset is not None and self.rows is not None
+
+
+def prepare(asked: Asked, sources: Sources) -> Prepared:
+    """Choose columns of the files as asked; call it when `sources` are ready."""
+    owner = looking().visitor.tag
+    none = Problems()
+    if asked.mode == "run":
+        assert sources.dataset is not None
+        dataset, layout, found = sources.dataset, layout_of(sources.dataset), none
+    else:
+        chosen = _select(asked.file, owner, _key(asked.read), _key(asked.use), asked.scaling)
+        dataset = None
+        if chosen.data is not None:
+            dataset = _dataset(asked.file, owner, _key(asked.read), _key(asked.use), asked.scaling)
+        layout, found = (chosen.data.layout if chosen.data is not None else None), chosen.problems
+        if asked.mode == "one":
+            return Prepared(dataset, layout, chosen.data, True, found, none)
+    if layout is None or dataset is None:
+        return Prepared(None, None, None, False, found, none)
+    rows, more = _query(asked.query, owner, _key(asked.qread), _key(asked.quse), layout.to_json())
+    return Prepared(dataset, layout, rows, False, found, more)
+
+
+def _key(options: Mapping[str, Any]) -> str:
+    return json.dumps(options, sort_keys=True)
+
+
+def known_options(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
+    """`options` without columns that this table does not have (it may be read differently now)."""
+    kept = dict(options)
+    if kept.get("label") not in table.names:
+        kept.pop("label", None)
+    for name in ("drop", "one_hot"):
+        if name in kept:
+            kept[name] = tuple(column for column in kept[name] if column in table.names)
+    return kept
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectResult:
+    table = load(file, json.loads(read)).table
+    assert table is not None
+    options = known_options(table, json.loads(use))
+    options.pop("labelled", None)  # rows that vote need labels
+    return select(table, scaling=scaling, **options)  # type: ignore[arg-type]
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _dataset(file: str, owner: str, read: str, use: str, scaling: str) -> Dataset:
+    """One object per choice: its fingerprint is then computed once."""
+    data = _select(file, owner, read, use, scaling).data
+    assert data is not None
+    return data.dataset(title=load(file, json.loads(read)).title)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _query(file: str, owner: str, read: str, use: str, layout: str) -> SelectResult:
+    table = load(file, json.loads(read)).table
+    assert table is not None
+    options = known_options(table, json.loads(use))
+    wanted = {name: options[name] for name in ("label", "labelled", "drop_incomplete") if name in options}
+    return apply_layout(Layout.from_json(layout), table, **wanted)
+
+
+def method_of(asked: Asked, n_rows: int) -> str:
+    """The certificate that is computed; "auto" is the tightest one that takes a bearable time, and always allowed."""
+    if asked.method != "auto":
+        return asked.method
+    if asked.k == 1 and asked.norm == "l2":
+        return "exact"
+    return "search" if n_rows <= SEARCHED_ROWS else "votes"
+
+
+def threat_of(asked: Asked, layout: Layout) -> arml.ThreatModel:
+    """The norm, the frozen columns and the costs. ValueError if nothing may move."""
+    columns = [column.name for column in layout.columns for _ in column.feature_names]
+    numeric = np.array([column.categories is None for column in layout.columns for _ in column.feature_names])
+    frozen = [k for k, name in enumerate(columns) if name in asked.frozen]
+    costs = None
+    if asked.size == "file":
+        costs = np.where(numeric, layout.scaling.scale, 1.0)
+    elif asked.size == "own" and any(name in asked.costs for name in columns):
+        costs = np.array([asked.costs.get(name, 1.0) for name in columns])
+    threat = arml.ThreatModel(asked.norm, costs=costs, frozen=frozen or None)
+    threat.resolve(len(columns))
+    return threat
+
+
+def neighbour_problems(asked: Asked, prepared: Prepared) -> Problems:
+    """What stands against K neighbours on these reference rows."""
+    dataset, rows = prepared.dataset, prepared.rows
+    assert dataset is not None
+    assert rows is not None
+    method = method_of(asked, len(rows.X))
+    found = check_neighbors(dataset.class_names, dataset.y_train, asked.k, method, prepared.leave_one_out)
+    return Problems(found)
+
+
+def largest_k(prepared: Prepared, method: str) -> int:
+    """The largest K that these reference rows allow."""
+    dataset = prepared.dataset
+    assert dataset is not None
+    own = int(prepared.leave_one_out)
+    if method != "theorem1":
+        return max(1, len(dataset.y_train) - own)
+    smallest = int(np.bincount(dataset.y_train, minlength=dataset.n_classes).min()) - own
+    return max(1, 2 * smallest - 1)
+
+
+def points_title(rows: TableData) -> str:
+    return f"{len(rows.X):,} query rows"
+
+
+def own_points(labels: bool) -> PointsSpec:
+    """The reference rows themselves, each left out of its own vote."""
+    return PointsSpec("train", None, labels=labels)

@@ -1,0 +1,74 @@
+"""The work under way: progress, time left, cancel; and what became of it if it is not done."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from arml_core.jobs import JobStatus
+
+from ..plain import plain
+from ..visitor import asking, looking
+from .choices import current
+from .prepare import Prepared
+from .results import Work, work_of
+from .start import start
+
+TICK_SECONDS = 1.0
+PHASES = {"train": "Training the metric", "certify": "Certifying", "attack": "Looking for changes that flip a row"}
+
+
+def show_progress(prepared: Prepared, work: Work) -> None:
+    """Bars while something runs; a sentence and a way on where something ended early."""
+    if work.is_active:
+        st.fragment(_show_bars, run_every=TICK_SECONDS)(prepared)
+        return
+    for job in work.jobs:
+        if job.state in ("failed", "cancelled", "lost"):
+            _show_end(job, prepared)
+            return
+
+
+def _show_bars(prepared: Prepared) -> None:
+    work = work_of(current(), prepared)
+    if work is None or not work.is_active:
+        st.rerun()
+    with st.container(border=True, key="cf_progress"):
+        for job in work.jobs:
+            if not (job.kind == "train" and job.state == "done"):
+                st.progress(job.fraction, text=_line(job))
+        st.button("Cancel", key="cf_cancel", on_click=_cancel, args=(work,))
+
+
+def _line(job: JobStatus) -> str:
+    what = PHASES[job.kind]
+    if job.state == "done":
+        return f"{what}: done"
+    if job.state == "queued":
+        return f"{what}: waiting, place {job.position}" if job.position else f"{what}: waiting"
+    if job.state == "running" and job.total:
+        unit = "epochs" if job.kind == "train" else "rows"
+        left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
+        return f"{what}: {job.done:,} of {job.total:,} {unit}{left}"
+    return f"{what}: {'starting' if job.state == 'running' else job.state}"
+
+
+def _cancel(work: Work) -> None:
+    client = asking()
+    for job in reversed(work.jobs):
+        if job.is_active and client.status(job.id).mine:
+            client.cancel(job.id)
+
+
+def _show_end(job: JobStatus, prepared: Prepared) -> None:
+    what = PHASES[job.kind]
+    if job.state == "failed":
+        st.error(plain(f"{what} failed: {job.reason}"))
+        log = looking().log(job.id)
+        if log:
+            with st.expander("The job's log"):
+                st.code(log, language=None)
+    elif job.state == "cancelled":
+        st.warning(f"{what} was cancelled. The rows that were finished before are shown below, if there are any.")
+    else:
+        st.warning(plain(f"{what} was interrupted: {job.note or 'its process ended'}."))
+    st.button("Go on", key="cf_again", type="primary", on_click=start, args=(prepared,))

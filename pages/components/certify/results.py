@@ -1,0 +1,141 @@
+"""What the jobs have found so far, as rows of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+import arml_core as arml
+from arml_core.datasets import Dataset
+from arml_core.jobs import Client, EvaluationSpec, JobStatus, Radii, UnknownJob
+from arml_core.report import CertifiedRows, Flips, counterfactuals
+
+from ..visitor import looking
+from .choices import Asked
+from .prepare import Prepared
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The jobs behind the verdicts: the run, the certificate and, where that has one side only, the attack."""
+
+    run: JobStatus
+    certificate: JobStatus
+    attack: JobStatus | None
+
+    @property
+    def jobs(self) -> tuple[JobStatus, ...]:
+        return (self.run, self.certificate, *(() if self.attack is None else (self.attack,)))
+
+    @property
+    def is_active(self) -> bool:
+        return any(job.is_active for job in self.jobs)
+
+    @property
+    def is_done(self) -> bool:
+        return all(job.state == "done" for job in self.jobs)
+
+    @property
+    def spec(self) -> EvaluationSpec:
+        spec = self.certificate.spec
+        assert isinstance(spec, EvaluationSpec)
+        return spec
+
+
+def work_of(asked: Asked, prepared: Prepared) -> Work | None:
+    """The jobs in the address; None if they are not here or belong to other rows."""
+    client = looking()
+    try:
+        found = [client.status(job) for job in asked.jobs]
+    except UnknownJob:
+        return None
+    kinds = [job.kind for job in found]
+    if kinds not in (["train", "certify"], ["train", "certify", "attack"]) or prepared.dataset is None:
+        return None
+    if any(job.dataset != prepared.dataset.fingerprint for job in found) or found[1].needs != found[0].id:
+        return None
+    if (found[1].content["points"]["part"] == "train") != prepared.leave_one_out:
+        return None
+    return Work(found[0], found[1], found[2] if len(found) == 3 else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The finished rows, how many there will be, and the way to check a change of theirs."""
+
+    rows: CertifiedRows
+    planned: int
+    attacked: int
+    predict: Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.intp]]
+
+    def flips(self, positions: list[int] | None = None) -> tuple[CertifiedRows, Flips]:
+        """Some rows (default: all) with the changes that flip them."""
+        if positions is None:
+            return self.rows, counterfactuals(self.rows, self.predict)
+        index = np.array(positions, dtype=np.intp)
+        chosen = self.rows.take(index)
+        return chosen, counterfactuals(chosen, lambda points, moved: self.predict(points, index[moved]))
+
+
+def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
+    """The rows that are finished, also while the work goes on; None if there are none or they do not fit the file."""
+    client, rows = looking(), prepared.rows
+    assert rows is not None
+    assert prepared.layout is not None
+    assert prepared.dataset is not None
+    found = _radii(client, work.certificate)
+    if found is None or len(found) == 0 or int(found.index[-1]) >= len(rows.X):
+        return None
+    upper, exact, adversarial = found.upper.copy(), found.exact.copy(), np.array(found.adversarial, dtype=np.float64)
+    attacked = len(found)
+    if work.attack is not None:
+        attack = _radii(client, work.attack)
+        attacked = 0 if attack is None else len(attack)
+        if attack is not None:
+            place = np.searchsorted(found.index, attack.index)
+            inside = place < len(found)
+            place, taken = place[inside], np.flatnonzero(inside)
+            upper[place], adversarial[place] = attack.upper[taken], attack.adversarial[taken]
+            exact[place] |= upper[place] <= found.lower[place]
+    at = found.index
+    labels = rows.y[at] if work.spec.points.labels and rows.y is not None else None
+    certified = CertifiedRows(
+        prepared.layout,
+        rows.X[at],
+        rows.raw[at],
+        rows.lines[at],
+        labels,
+        found.predicted.astype(np.intp),
+        found.lower,
+        upper,
+        exact,
+        found.correct,
+        adversarial,
+        work.spec.threat,
+    )
+    knn = _classifier(work.run.id, work.spec.n_neighbors, client.visitor.tag, prepared.dataset)
+
+    def predict(points: NDArray[np.float64], moved: NDArray[np.intp]) -> NDArray[np.intp]:
+        exclude = at[moved] if prepared.leave_one_out else None
+        return np.asarray(knn.predict(points, exclude=exclude), dtype=np.intp)
+
+    return Results(certified, len(rows.X), attacked, predict)
+
+
+def _radii(client: Client, job: JobStatus) -> Radii | None:
+    return _done(job.id, client.visitor.tag) if job.state == "done" else client.radii(job.id)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _done(job: str, owner: str) -> Radii | None:
+    """Cached for each owner, as files are."""
+    return looking().radii(job)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Dataset: lambda dataset: dataset.fingerprint})
+def _classifier(run: str, k: int, owner: str, dataset: Dataset) -> arml.MahalanobisKNN:
+    return arml.MahalanobisKNN(k, metric=looking().run(run)).fit(dataset.X_train, dataset.y_train)

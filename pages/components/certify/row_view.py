@@ -1,0 +1,101 @@
+"""One row: what was proved about it, and the smallest known change that flips it, before and after."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from arml_core.datasets.table import write_csv
+from arml_core.figures.rows import BARS_SHOWN, change_figure, changes_table
+from arml_core.figures.words import number, radius_down
+from arml_core.report import CertifiedRows, Flips, changes_of
+
+from ..plain import plain
+from ..theme import current_style
+from .results import Results
+
+CHART = {"displayModeBar": False, "doubleClick": False}
+
+
+def show_row(results: Results, position: int, radius: float) -> None:
+    """The picked row in words, as a before/after table and as a bar per feature."""
+    rows, flips = results.flips([position])
+    st.markdown(f"#### Line {int(rows.lines[0])}")
+    st.markdown(row_words(rows, flips))
+    if not flips.known[0]:
+        return
+    changes = changes_of(rows, 0, flips.raw[0])
+    st.plotly_chart(
+        change_figure(changes, current_style()),
+        key="cf_changes",
+        theme=None,
+        config=CHART,
+        alt="What flips this row: "
+        + ", ".join(f"{c.feature} from {c.before:.5g} to {c.after:.5g}" for c in changes[:5] if c.step),
+    )
+    more = f" The {BARS_SHOWN} largest of {len(changes)} features are drawn." if len(changes) > BARS_SHOWN else ""
+    st.caption(f"Look for the longest bars: these features flip the row. Numbers are in the file's units.{more}")
+    frame = changes_table(changes)
+    st.dataframe(
+        frame,
+        hide_index=True,
+        width="stretch",
+        key="cf_before_after",
+        height=min(38 + 35 * len(frame), 290),
+        placeholder="category",
+        column_order=["feature", "before", "after", "change", "safe alone"],
+        column_config={name: st.column_config.NumberColumn(format="%.6g") for name in ("before", "after", "change")}
+        | {
+            "safe alone": st.column_config.NumberColumn(
+                "safe alone ±",
+                format="%.4g",
+                help="If only this feature changes, by less than this, the answer stays: proved.",
+            )
+        },
+        alt="Each feature before and after the change, in the file's units.",
+    )
+    st.download_button(
+        "Before and after as CSV",
+        data=lambda: before_after_csv(rows, flips).encode(),
+        file_name=f"line-{int(rows.lines[0])}.csv",
+        mime="text/csv",
+        key="cf_before_after_csv",
+        on_click="ignore",
+    )
+
+
+def before_after_csv(rows: CertifiedRows, flips: Flips) -> str:
+    """The table of one row, safe in a spreadsheet."""
+    changes = changes_of(rows, 0, flips.raw[0])
+    return write_csv(
+        ["feature", "before", "after", "change", "scaled change", "safe alone"],
+        ([c.feature, c.before, c.after, c.change, c.step, c.alone] for c in changes),
+    )
+
+
+def row_words(rows: CertifiedRows, flips: Flips) -> str:
+    """What is known about the first of `rows`, as Markdown."""
+    classes = [plain(name) for name in rows.layout.class_names]
+    answer, norm = classes[int(rows.predicted[0])], rows.threat.norm_name
+    lower, upper = float(rows.lower[0]), float(rows.upper[0])
+    if not rows.correct[0]:
+        assert rows.labels is not None
+        return (
+            f"The answer is **{answer}**, but the label is **{classes[int(rows.labels[0])]}**: wrong already, so the "
+            "radius is 0."
+        )
+    start = f"The answer is **{answer}**. "
+    if lower == np.inf:
+        return f"{start}No change of any length flips it: proved."
+    to = f" to **{classes[int(flips.answers[0])]}**" if flips.known[0] else ""
+    if rows.exact[0] and np.isfinite(upper):
+        return (
+            f"{start}The smallest change that flips it{to} has {norm} length **{radius_down(lower)}** (exact): "
+            "nothing smaller does."
+        )
+    proved = f"{start}No change of {norm} length up to **{radius_down(lower)}** flips it: proved."
+    if not np.isfinite(upper):
+        return f"{proved} No change that flips it is known."
+    if not flips.known[0]:
+        return f"{proved} One of length {number(upper)} flips it, but not after rounding to the file's units."
+    return f"{proved} The one below, of length **{number(upper)}**, does{to}. Between the two it is open."

@@ -1,0 +1,227 @@
+"""Step 1: which rows are what."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from arml_core.datasets.table import MAX_BYTES, Problem
+from arml_core.datasets.table.problems import SEPARATOR_NAMES
+from arml_core.jobs import JobStatus, is_shared, upload_lifetime
+
+from ..plain import plain
+from ..visitor import looking, show_private_notice
+from .choices import MODES, Asked, bound, change, current, set_field
+from .files import SAMPLES, Loaded, choose_file, take_upload
+from .problems import show_problems, take_remedy
+from .sources import Sources
+from .start import start_sample
+
+MODE_TITLES = {
+    "one": "One file",
+    "two": "A reference and a query file",
+    "run": "A saved run and a query file",
+}
+MODE_WORDS = {
+    "one": "Every row is certified against all the others: the row itself is left out of its own vote.",
+    "two": "The reference file holds the labelled rows that vote. Every row of the query file is certified; it needs "
+    "no labels.",
+    "run": "The rows that a metric was trained on vote. Every row of the query file is certified; it needs no labels.",
+}
+ENCODINGS = ("utf-8-sig", "cp1252", "latin-1", "cp1251", "shift_jis", "gb18030", "utf-16")
+SEPARATORS = (",", ";", "\t", "|")
+TITLES = {"file": "Your file", "query": "Query file"}
+
+
+def summary(asked: Asked, sources: Sources) -> str:
+    """The step in a few words, for its heading."""
+    parts = [plain(_named(loaded)) for loaded in (sources.reference, sources.query) if loaded is not None]
+    if sources.run is not None:
+        parts.insert(0, plain(sources.run.title))
+    return " and ".join(parts) if parts else MODE_TITLES[asked.mode]
+
+
+def _named(loaded: Loaded) -> str:
+    if loaded.table is None:
+        return loaded.title
+    n = loaded.table.n_rows
+    return f"{loaded.title}, {n:,} {'row' if n == 1 else 'rows'}"
+
+
+def show_rows_step(asked: Asked, sources: Sources, missing: dict[str, str]) -> None:
+    """The mode, the files and what is wrong with them."""
+    st.segmented_control(
+        "What is certified against what?",
+        MODES,
+        required=True,
+        format_func=MODE_TITLES.__getitem__,
+        key=bound("mode", asked.mode),
+        on_change=set_field("mode"),
+    )
+    st.caption(MODE_WORDS[asked.mode])
+    if asked.mode == "one":
+        _show_slot("file", asked, sources.reference, missing)
+    elif asked.mode == "two":
+        left, right = st.columns(2, gap="large")
+        with left:
+            _show_slot("file", asked, sources.reference, missing, "Reference file")
+        with right:
+            _show_slot("query", asked, sources.query, missing)
+    else:
+        _show_runs(asked, sources, missing)
+        _show_slot("query", asked, sources.query, missing)
+    _show_keeping()
+
+
+def _show_keeping() -> None:
+    size = MAX_BYTES >> 20
+    if is_shared():
+        days = upload_lifetime() / 86_400
+        st.caption(
+            f"🔒 Uploads (up to {size} MB) are seen by you alone and deleted {days:g} days after their last use."
+        )
+        show_private_notice()
+    else:
+        st.caption(f"Uploads (up to {size} MB) stay on this machine, in the app's own folder.")
+
+
+def _show_slot(slot: str, asked: Asked, loaded: Loaded | None, missing: dict[str, str], title: str = "") -> None:
+    if slot in missing:
+        st.error(missing[slot])
+    if loaded is None:
+        _show_choosing(slot, asked, title or TITLES[slot])
+        return
+    _show_file(slot, loaded)
+    show_problems(loaded.problems, slot, lambda remedy: take_remedy(slot, remedy))
+
+
+def _show_choosing(slot: str, asked: Asked, title: str) -> None:
+    key = f"cf_upload_{slot}"
+    st.file_uploader(
+        title, type=None, key=key, on_change=take_upload, args=(slot, key), max_upload_size=MAX_BYTES >> 20
+    )
+    refused = st.session_state.get(f"cf_refused_{slot}")
+    if isinstance(refused, Problem):
+        show_problems([refused], f"refused_{slot}", lambda remedy: None)
+    elif refused:
+        st.error(plain(refused))
+    _show_samples(slot, asked)
+    earlier = {u.digest: u for u in looking().uploads() if u.kind == "file"}
+    if earlier:
+        st.selectbox(
+            "… or a file uploaded earlier",
+            list(earlier),
+            index=None,
+            format_func=lambda digest: f"{earlier[digest].title} ({_day(earlier[digest].created)})",
+            key=f"cf_earlier_{slot}",
+            on_change=lambda: choose_file(slot, st.session_state[f"cf_earlier_{slot}"]),
+            placeholder="Choose one",
+        )
+
+
+def _day(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds):%d %b, %H:%M}"
+
+
+def run_label(run: JobStatus) -> str:
+    """A run in a list: what was trained on what, and when."""
+    return f"{run.title} ({_day(run.finished or run.created)})"
+
+
+def _show_samples(slot: str, asked: Asked) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for name, sample in SAMPLES.items():
+            if slot == "file" and name == "pumps" and asked.mode == "one":
+                st.button(
+                    "Take the sample: 98 pumps",
+                    key="cf_sample_pumps",
+                    type="primary",
+                    on_click=start_sample,
+                    help="One click: the file, its label, and the verdicts.",
+                )
+            else:
+                use = sample.use if slot == "file" else {}
+                st.button(
+                    f"{name}.csv",
+                    key=f"cf_sample_{slot}_{name}",
+                    on_click=choose_file,
+                    args=(slot, name, use),
+                    help=sample.words,
+                )
+
+
+def _show_file(slot: str, loaded: Loaded) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"cf_file_{slot}"):
+        table = loaded.table
+        shape = "" if table is None else f" · {table.n_rows:,} rows, {len(table.names):,} columns"
+        st.markdown(f"**{plain(loaded.title)}** · {loaded.n_bytes / 1024:,.1f} KB{shape}")
+        st.button("Another file", key=f"cf_another_{slot}", on_click=choose_file, args=(slot, ""))
+        if table is not None:
+            with st.popover("How it is read"):
+                _show_reading(slot, loaded)
+    if table is not None:
+        frame = pd.DataFrame(list(table.preview), columns=list(table.names), index=table.lines[: len(table.preview)])
+        st.dataframe(
+            frame.head(5),
+            width="stretch",
+            height=214 if len(frame) >= 5 else "auto",
+            key=f"cf_preview_{slot}",
+            alt=f"The first rows of the file as text, with their line numbers; {table.n_rows} rows in all.",
+        )
+
+
+def _show_reading(slot: str, loaded: Loaded) -> None:
+    """Undo or choose how the file is written."""
+    name = "read" if slot == "file" else "qread"
+    table = loaded.table
+    assert table is not None
+
+    def choose(option: str) -> None:
+        change(**{name: {**getattr(current(), name), option: st.session_state[f"cf_{name}_{option}"]}})
+
+    def pick(label: str, option: str, values: tuple[Any, ...], value: Any, words: Any = str) -> None:
+        st.selectbox(
+            label,
+            list(dict.fromkeys([*values, value])),
+            format_func=words,
+            key=bound(f"{name}_{option}", value),
+            on_change=choose,
+            args=(option,),
+        )
+
+    pick("Encoding", "encoding", ENCODINGS, table.encoding)
+    pick("Values are separated by", "separator", SEPARATORS, table.separator, lambda s: SEPARATOR_NAMES.get(s, repr(s)))
+    pick("Decimal sign", "decimal", (".", ","), table.decimal, {".": "point (1.5)", ",": "comma (1,5)"}.__getitem__)
+    for label, option, value in (
+        ("Row 1 holds the column names", "header", table.header),
+        ("Leave lines with too many or too few values out", "skip_ragged", bool(_option(name, "skip_ragged"))),
+        ("Keep a first column of row numbers", "keep_row_numbers", bool(_option(name, "keep_row_numbers"))),
+    ):
+        st.toggle(label, key=bound(f"{name}_{option}", value), on_change=choose, args=(option,))
+
+
+def _option(name: str, option: str) -> Any:
+    return getattr(current(), name).get(option)
+
+
+def _show_runs(asked: Asked, sources: Sources, missing: dict[str, str]) -> None:
+    if "run" in missing:
+        st.error(plain(missing["run"]))
+    runs = {job.id: job for job in looking().list(("done",)) if job.kind == "train"}
+    if sources.run is not None:
+        runs.setdefault(sources.run.id, sources.run)
+    if not runs:
+        st.info("There is no saved run yet. Train a metric on the Train page, or take two files.")
+        return
+    st.selectbox(
+        "Saved run",
+        list(runs),
+        index=None,
+        format_func=lambda job: run_label(runs[job]),
+        key=bound("run", asked.run if asked.run in runs else None),
+        on_change=lambda: change(run=st.session_state["cf_run"] or ""),
+        placeholder="Choose one",
+    )

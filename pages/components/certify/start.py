@@ -1,0 +1,77 @@
+"""Asking for the work: the training, the certificate, and the attack where the certificate has no upper side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from arml_core.jobs import Client
+from arml_core.learners.registry import LEARNERS
+
+from ..visitor import asking
+from .choices import Asked, change, current, look
+from .files import SAMPLES
+from .prepare import LOWER_ONLY, Prepared, method_of, own_points, points_title, prepare, threat_of
+from .sources import find_sources
+
+STEPS = ("rows", "columns", "metric")
+REFUSED = "cf_refused_start"
+
+
+def start(prepared: Prepared) -> None:
+    """Ask for everything at once; work that was done before is there at once. A refusal is kept to be shown."""
+    asked = current()
+    st.session_state.pop(REFUSED, None)
+    try:
+        jobs = _ask(asking(), asked, prepared)
+    except (ValueError, OSError) as error:
+        st.session_state[REFUSED] = str(error)
+        return
+    look(jobs=jobs)
+    fold_steps()
+
+
+def fold_steps() -> None:
+    """Fold the first three steps: the verdicts are what is looked at now."""
+    for step in STEPS:
+        st.session_state[f"cf_open_{step}"] = False
+
+
+def start_sample() -> None:
+    """The sample in one click."""
+    change(mode="one", file="pumps", read={}, use=dict(SAMPLES["pumps"].use), frozen=(), costs={})
+    sources, _ = find_sources(current())
+    start(prepare(current(), sources))
+
+
+def _ask(client: Client, asked: Asked, prepared: Prepared) -> tuple[str, ...]:
+    assert prepared.layout is not None
+    assert prepared.rows is not None
+    rows = prepared.rows
+    threat = threat_of(asked, prepared.layout)
+    method = method_of(asked, len(rows.X))
+    run = run_of(client, asked, prepared)
+    labels = asked.labels and rows.y is not None
+    if prepared.leave_one_out:
+        points = own_points(labels)
+    else:
+        points = client.add_points(rows.X, rows.y if labels else None, points_title(rows))
+    budget = asked.budget if method == "search" else None
+    certificate = client.certify(run, asked.k, method, threat, points, budget).id
+    if method in LOWER_ONLY:
+        return run, certificate, client.attack(run, asked.k, "whitebox", threat, points).id
+    return run, certificate
+
+
+def run_of(client: Client, asked: Asked, prepared: Prepared) -> str:
+    """The run whose metric is certified: a saved one, one trained now, or a saved metric put to these rows."""
+    assert prepared.dataset is not None
+    if asked.mode == "run":
+        return asked.run
+    if asked.metric != "run":
+        known = {p.name for p in LEARNERS[asked.metric].parameters}
+        parameters = {name: value for name, value in asked.params.items() if name in known}
+        return client.train(prepared.dataset, asked.metric, parameters, asked.seed).id
+    status = client.status(asked.run)
+    if status.dataset == prepared.dataset.fingerprint:
+        return asked.run
+    return client.add_metric(prepared.dataset, client.run(asked.run), status.title).id

@@ -1,0 +1,37 @@
+"""The first three steps as parts that fold away once there are verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from . import columns_step, metric_step, rows_step
+from .choices import Asked
+from .prepare import Prepared
+from .results import Work
+from .sources import Sources
+
+
+def show_steps(
+    asked: Asked, sources: Sources, missing: dict[str, str], prepared: Prepared | None, work: Work | None
+) -> None:
+    """Each step as soon as the one before is settled."""
+    with _step("rows", "1 · Rows", rows_step.summary(asked, sources), work is None):
+        rows_step.show_rows_step(asked, sources, missing)
+    if prepared is None:
+        return
+    with _step("columns", "2 · Columns", columns_step.summary(asked, prepared), work is None):
+        columns_step.show_columns_step(asked, sources, prepared)
+    if prepared.rows is None or not prepared.ready:
+        return
+    with _step("metric", "3 · Metric", metric_step.summary(asked, len(prepared.rows.X)), work is None):
+        metric_step.show_metric_step(asked, prepared)
+
+
+def _step(name: str, title: str, summary: str, open_first: bool) -> Any:
+    """A part with its number, its title and what was chosen."""
+    key = f"cf_open_{name}"
+    if key not in st.session_state:
+        st.session_state[key] = open_first
+    return st.expander(f"**{title}** – {summary}", key=key, on_change="rerun")

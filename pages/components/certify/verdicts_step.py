@@ -1,0 +1,277 @@
+"""Step 4: the verdicts, one row picked, the charts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from arml_core.figures.curves import RobustLine, curves_alt, curves_figure, curves_table
+from arml_core.figures.rows import histogram_table, radius_figure
+from arml_core.report import (
+    count_verdicts,
+    largest_radius,
+    radius_histogram,
+    rounded_down,
+    rounded_up,
+    step_alone,
+    suggested_radius,
+)
+
+from ..theme import current_style
+from .choices import ORDERS, SHOWN, Asked, bound, look, set_field
+from .results import Results, Work
+from .row_view import show_row
+
+ORDER_TITLES = {"fragile": "Most fragile first", "robust": "Most robust first", "file": "As in the file"}
+MARKS = {"certified": "✔ certified", "undecided": "? undecided", "attackable": "✖ attackable"}
+WRONG = "✖ wrong already"
+CHART = {"displayModeBar": False, "doubleClick": False}
+CERTIFICATES = {"exact": "smallest changes", "search": "search", "votes": "votes", "theorem1": "Theorem 1"}
+MOST_CELLS = 20_000
+TABLE_HEIGHT = 460
+
+
+def radius_of(asked: Asked, results: Results) -> float:
+    """The chosen ε, or a round one to begin with."""
+    return suggested_radius(results.rows.lower) if asked.eps is None else asked.eps
+
+
+def show_verdicts(asked: Asked, work: Work, results: Results) -> None:
+    """Everything about the finished rows."""
+    radius = _show_radius(asked, results)
+    _show_counts(results, radius)
+    table, detail = st.columns([1.1, 1], gap="large")
+    with table:
+        order = _show_table(asked, results, radius)
+    with detail:
+        if len(order):
+            show_row(results, _picked(asked, results, order), radius)
+        else:
+            st.info("No row has this verdict at this ε. Choose another verdict or move ε.")
+    if "charts" not in asked.hide:
+        _show_charts(work, results, radius)
+
+
+def _show_radius(asked: Asked, results: Results) -> float:
+    radius = radius_of(asked, results)
+    top = _round_top(max(largest_radius(results.rows.lower, results.rows.upper), radius))
+    slider, meaning = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
+    with slider:
+        st.slider(
+            f"Radius ε: how large a change do you fear? ({results.rows.threat.describe()})",
+            0.0,
+            top,
+            step=top / 200,
+            format="%.3g" if top >= 0.01 else "%.2e",
+            key=bound("eps", min(float(radius), top)),
+            on_change=set_field("eps", looks=True),
+        )
+    with meaning, st.popover("What ε means for each feature", width="stretch"):
+        st.caption(
+            "Radii are measured after scaling. If one feature alone changes and the others stay, a change of size ε "
+            "is this much in the file's units:"
+        )
+        alone = step_alone(results.rows.layout, results.rows.threat, radius)
+        st.dataframe(
+            pd.DataFrame({"feature": list(alone), "±": [_alone(step) for step in alone.values()]}),
+            hide_index=True,
+            width="stretch",
+            key="cf_alone",
+            alt="For each feature, the change in the file's units that ε allows it alone.",
+        )
+    return radius
+
+
+def _alone(step: float | None) -> str:
+    if step is None:
+        return "category"
+    return "frozen" if step == 0 else f"{step:.4g}"
+
+
+def _round_top(value: float) -> float:
+    """The next number of the form 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= value * (1 - 1e-9)))
+
+
+def _show_counts(results: Results, radius: float) -> None:
+    rows = results.rows
+    counts = count_verdicts(rows.verdict(radius))
+    n = len(rows)
+    cells = [
+        ("Certified", counts["certified"], "No change up to ε flips the answer: proved."),
+        ("Undecided", counts["undecided"], "No proof reaches ε, and no change of at most ε is known."),
+        ("Attackable", counts["attackable"], "A change of at most ε that flips the answer is known."),
+    ]
+    if rows.labels is not None:
+        wrong = int((~rows.correct).sum())
+        cells.append(("Wrong already", wrong, "The answer is not the label; radius 0. They count as attackable."))
+    with st.container(horizontal=True, gap="large", key="cf_counts"):
+        for label, count, meaning in cells:
+            st.metric(label, f"{count:,} ({count / n:.0%})", help=meaning, width="content")
+    if n < results.planned:
+        st.caption(f"{n:,} of {results.planned:,} rows are finished; the numbers are of these.")
+    elif results.attacked < n:
+        st.caption(
+            f"Changes were looked for in {results.attacked:,} of {n:,} rows so far; the others may be undecided."
+        )
+
+
+def _chosen(asked: Asked, results: Results, radius: float) -> np.ndarray:
+    """The positions of the rows that are listed, in their order."""
+    rows = results.rows
+    shown = np.ones(len(rows), dtype=bool)
+    if asked.show == "wrong":
+        shown = ~rows.correct
+    elif asked.show != "all":
+        shown = rows.verdict(radius) == asked.show
+    at = np.flatnonzero(shown)
+    if asked.order == "file":
+        return at
+    sign = 1 if asked.order == "fragile" else -1
+    return at[np.lexsort((rows.lines[at], sign * rows.lower[at]))]
+
+
+def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
+    rows = results.rows
+    shown, order = st.columns([1.6, 1], gap="small", vertical_alignment="bottom")
+    with shown:
+        st.selectbox(
+            "Show",
+            [name for name in SHOWN if name != "wrong" or rows.labels is not None],
+            format_func=lambda name: {"all": "All rows", "wrong": "Wrong already"}.get(name, name.capitalize()),
+            key=bound("show", asked.show),
+            on_change=set_field("show", looks=True),
+        )
+    with order:
+        st.selectbox(
+            "Order",
+            ORDERS,
+            format_func=ORDER_TITLES.__getitem__,
+            key=bound("order", asked.order),
+            on_change=set_field("order", looks=True),
+        )
+    at = _chosen(asked, results, radius)
+    if not len(at):
+        return at
+    lines = rows.lines[at].tolist()
+    picked = lines.index(asked.row) if asked.row in lines else 0
+    key = f"cf_table_{abs(hash((asked.show, asked.order, asked.jobs, len(rows), tuple(lines[:1]), len(lines))))}"
+
+    def pick() -> None:
+        chosen = st.session_state[key]["selection"]["rows"]
+        if chosen:
+            look(row=int(lines[chosen[0]]))
+
+    st.dataframe(
+        verdict_frame(results, at, radius),
+        key=key,
+        on_select=pick,
+        selection_mode="single-row-required",
+        selection_default={"selection": {"rows": [picked]}},
+        hide_index=True,
+        width="stretch",
+        height=TABLE_HEIGHT,
+        placeholder="–",
+        column_config={
+            "proved": st.column_config.NumberColumn(
+                format="%.4g", help="No change smaller than this flips the answer."
+            ),
+            "found": st.column_config.NumberColumn(format="%.4g", help="The size of a change that flips the answer."),
+            "line": st.column_config.NumberColumn(format="%d", help="The line in the file, the header is line 1."),
+        },
+        alt=f"{len(at)} rows with answer, verdict at {radius:g}, proven radius and the size of a known change.",
+    )
+    st.caption("Click a row to see what would flip it; click a column's name to sort by it.")
+    return at
+
+
+def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFrame:
+    """The table on the page: proved numbers are cut, found ones rounded up; features only while they are few."""
+    rows = results.rows
+    classes = np.array(rows.layout.class_names, dtype=object)
+    marks = np.array([MARKS[word] for word in rows.verdict(radius)[at]], dtype=object)
+    marks[~rows.correct[at]] = WRONG
+    frame = pd.DataFrame({"line": rows.lines[at]})
+    if rows.labels is not None:
+        frame["label"] = classes[rows.labels[at]]
+    frame["answer"] = classes[rows.predicted[at]]
+    frame["verdict"] = marks
+    frame["proved"] = rounded_down(rows.lower[at])
+    frame["found"] = np.where(np.isfinite(rows.upper[at]), rounded_up(rows.upper[at]), np.nan)
+    if len(at) * len(rows.layout.feature_names) <= MOST_CELLS:
+        taken = set(frame.columns)
+        for k, name in enumerate(rows.layout.feature_names):
+            frame[f"{name} (feature)" if name in taken else name] = rows.raw[at, k]
+    return frame
+
+
+def _picked(asked: Asked, results: Results, order: np.ndarray) -> int:
+    """The chosen row, or the first of the list."""
+    found = np.flatnonzero(results.rows.lines[order] == asked.row) if asked.row is not None else np.empty(0, int)
+    return int(order[found[0]] if len(found) else order[0])
+
+
+def robust_line(work: Work, results: Results) -> RobustLine:
+    """The rows as a line for the chart of robust-error curves."""
+    rows = results.rows
+    both = bool(rows.exact.all())
+    attack = "white-box attack" if work.attack is not None else "changes the search found"
+    return RobustLine(
+        "Your rows",
+        rows.lower,
+        rows.upper if np.isfinite(rows.upper).any() else None,
+        exact=both,
+        certificate=CERTIFICATES[work.spec.method],
+        attack=attack,
+        partial=len(rows) < results.planned,
+        clean_error=float((~rows.correct).mean()),
+    )
+
+
+def _show_charts(work: Work, results: Results, radius: float) -> None:
+    rows, style = results.rows, current_style()
+    bars, lines = st.columns(2, gap="large")
+    histogram = radius_histogram(rows.lower, rows.verdict(radius))
+    with bars:
+        st.markdown("**How robust are the rows?**")
+        st.plotly_chart(
+            radius_figure(histogram, radius, style, height=330),
+            key="cf_histogram",
+            theme=None,
+            config=CHART,
+            alt=f"Histogram of the proven radii of {len(rows)} rows by verdict, with a line at {radius:g}.",
+        )
+        beyond = f" {histogram.beyond:,} rows that nothing can flip are not drawn." if histogram.beyond else ""
+        st.caption(f"Look for bars far to the left of the dotted line: small changes flip these rows.{beyond}")
+        st.download_button(
+            "Bars as CSV",
+            data=lambda: histogram_table(histogram).to_csv(index=False).encode(),
+            file_name="radii.csv",
+            mime="text/csv",
+            key="cf_histogram_csv",
+            on_click="ignore",
+        )
+    line = robust_line(work, results)
+    top = 1.02 * largest_radius(rows.lower, rows.upper)
+    norm = rows.threat.norm_name
+    with lines:
+        st.markdown("**How many rows could flip?**")
+        st.plotly_chart(
+            curves_figure([line], style, epsilon=radius, upto=top, norm=norm, height=330, legend=True),
+            key="cf_curve",
+            theme=None,
+            config=CHART,
+            alt=curves_alt([line], radius, norm),
+        )
+        words = "exact" if line.exact else "proved (solid) and reached by an attack (dashed)"
+        st.caption(f"Look at the height at ε: the share of rows that a change of that size may flip, {words}.")
+        st.download_button(
+            "Curve as CSV",
+            data=lambda: curves_table([line], top).to_csv(index=False).encode(),
+            file_name="robust-error.csv",
+            mime="text/csv",
+            key="cf_curve_csv",
+            on_click="ignore",
+        )
