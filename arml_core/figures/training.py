@@ -104,7 +104,7 @@ def spectrum_figure(
         look |= {"mode": "lines+markers", "marker": {"symbol": "diamond", "size": 7, "color": style.classes[2]}}
     traces.append(_spectrum(NOW, eigenvalues, look))
     layout = _layout(style, height, "direction, the most stretched first", "eigenvalue of M", legend=len(traces) > 1)
-    layout["yaxis"] |= {"type": "log", "exponentformat": "power", "nticks": 6}
+    layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": _log_ticks(eigenvalues)}
     if few:
         layout["xaxis"] |= {"dtick": 1 if len(eigenvalues) <= 12 else 5}
     return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
@@ -152,6 +152,13 @@ def _spectrum(name: str, eigenvalues: FloatArray, look: Mapping[str, Any]) -> di
     keep = drawn > 0
     order = np.arange(1, len(drawn) + 1)
     return {"type": "scatter", "name": name, "x": order[keep], "y": drawn[keep], **look}
+
+
+def _log_ticks(values: FloatArray) -> float | str:
+    """Decades, or within few of them also 2 and 5."""
+    positive = np.asarray(values)[np.asarray(values) > 0]
+    decades = float(np.log10(positive.max() / positive.min())) if len(positive) else 0.0
+    return "D2" if decades < 1.5 else float(np.ceil(decades / 6))
 
 
 def _mark(name: str, x: float, y: float, style: Style) -> dict[str, Any]:

@@ -1,0 +1,321 @@
+"""One training: its state, live curves, eigenvalues, log, metric file and the lines that repeat it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from arml_core.figures import (
+    eigenvalues_of,
+    history_table,
+    progress_alt,
+    progress_figure,
+    spectrum_alt,
+    spectrum_figure,
+)
+from arml_core.jobs import Client, DamagedFile, History, JobStatus, RunSpec, StoreError, is_shared
+from arml_core.jobs.learners import entry_of
+from arml_core.jobs.spec import GIVEN
+from arml_core.learners.storage import save_metric
+
+from ..on_demand import on_demand
+from ..theme import current_style
+from ..visitor import looking
+from .catalog import Offer, plain
+from .choices import Chosen, label_of
+from .queue import REFRESH_SECONDS, cancel, retry
+from .snippet import training_lines
+from .words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way
+
+CHART_SECONDS = 0.9
+LOG_SECONDS = 2.0
+QUANTITIES = {
+    "loss": ("Loss", "It should fall; the thick line evens out the chance in each draw of triplets."),
+    "objective": ("Objective", "The solver moves it until it hardly changes any more."),
+    "change": ("Change of the metric", "It should fall towards 0: then the metric is settled."),
+    "radius": (
+        "Mean radius",
+        "It should rise: how far, on average, a training point can move before a point of another class is as near as "
+        "one of its own (over the drawn triplets).",
+    ),
+}
+FORMULA = r"""
+ARML learns $G$, with $M = G^\top G$, by minimising the mean loss $\ell(\tilde\varepsilon)$ over triplets: a training
+point $x$, a point $x_i$ of its class and one $x_j$ of another, both near to it, with
+
+$$\tilde\varepsilon = \frac{d(x,x_j) - d(x,x_i)}{2\,\lVert M(x_i-x_j)\rVert_2},\qquad d(x,x') = (x-x')^\top M\,(x-x').$$
+
+The mean radius is the mean of $\max(\tilde\varepsilon, 0)$ over the triplets of an epoch. The smoothed line is an
+exponential moving average with weight 0.05. The eigenvalues are those of $M$: how much a direction counts.
+"""
+
+
+def show_training(job: JobStatus, chosen: Chosen, offer: Offer | None) -> None:
+    """Header, charts and what can be done with the result."""
+    active = under_way(job)
+    st.fragment(_header, run_every=REFRESH_SECONDS if active else None)(job.id, active)
+    st.fragment(_charts, run_every=CHART_SECONDS if active else None)(job.id)
+    with st.expander("The formula"):
+        st.markdown(FORMULA)
+    if "data-out" not in chosen.hide:
+        on_demand("The numbers behind the charts (CSV)", "train_open_data", lambda: _data(job))
+    on_demand("Log", "train_open_log", lambda: st.fragment(_log, run_every=LOG_SECONDS if active else None)(job.id))
+    if "python" not in chosen.hide:
+        on_demand("Copy Python", "train_open_python", lambda: _python(job, offer))
+
+
+def _header(job_id: str, was_active: bool) -> None:
+    """State, progress and buttons; at the end of the job the whole page is drawn once more."""
+    try:
+        client = looking()
+        job = client.status(job_id)
+        held = job.state == "queued" and client.worker().held
+    except (ValueError, StoreError) as reason:
+        st.error(f"This job cannot be read: {reason}")
+        return
+    if was_active != under_way(job):
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(name_of(job), width="content")
+        st.markdown(BADGES[job.state], width="content")
+    if is_shared():
+        _whose(job)
+    if under_way(job):
+        st.progress(job.fraction, text=_progress_text(job))
+    _state(job, held)
+    _buttons(client, job)
+
+
+def _progress_text(job: JobStatus) -> str:
+    words = progress_words(job)
+    return words[0].upper() + words[1:]
+
+
+def _whose(job: JobStatus) -> None:
+    words = "Your job" if job.mine else "Somebody else asked for this job; only they can cancel it"
+    sees = "only you see it, because it comes from your upload" if job.private else "everybody here sees it"
+    st.caption(f"{words}; {sees}.")
+
+
+def _state(job: JobStatus, held: bool) -> None:
+    words = state_words(job, held)
+    if job.state == "failed" or (job.state == "lost" and not interrupted(job)):
+        st.error(words)
+    elif job.state in ("cancelled", "lost") or held:
+        st.warning(words)
+    else:
+        st.markdown(words)
+
+
+def _buttons(client: Client, job: JobStatus) -> None:
+    with st.container(horizontal=True):
+        if job.is_active and job.mine:
+            st.button(
+                "Cancel",
+                key="train_cancel",
+                on_click=cancel,
+                args=([job.id],),
+                disabled=job.state == "cancelling",
+                help="What is finished is kept: a retry goes on from the last checkpoint.",
+            )
+        if job.mine and job.state in ("failed", "cancelled", "lost") and not interrupted(job):
+            st.button("Retry", key="train_retry", type="primary", on_click=retry, args=(job.id,))
+        if job.state == "done":
+            st.download_button(
+                "Download the metric",
+                data=lambda: metric_file(client, job),
+                file_name=file_name(job, "npz"),
+                mime="application/octet-stream",
+                key="train_metric",
+                on_click="ignore",
+                help="One .npz file with G and how it was made; `load_metric` reads it, and so does this page.",
+            )
+
+
+def metric_file(client: Client, job: JobStatus) -> bytes:
+    """The learned metric as the one file that `load_metric` reads."""
+    run, spec = client.run(job.id), job.spec
+    assert isinstance(spec, RunSpec)
+    name, _ = client.dataset_label(job.dataset)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "metric.npz"
+        save_metric(
+            path,
+            run,
+            learner=spec.learner,
+            parameters=spec.parameters,
+            dataset=name or None,
+            fingerprint=spec.dataset,
+            seed=spec.seed,
+        )
+        return path.read_bytes()
+
+
+def file_name(job: JobStatus, ending: str) -> str:
+    """A file name of letters, digits and dashes."""
+    words = "".join(c if c.isascii() and c.isalnum() else "-" for c in job.title.lower())
+    short = "-".join(part for part in words.split("-") if part and part not in ("on", "for"))[:60]
+    return f"{short or 'metric'}-{job.content.get('seed', 0)}.{ending}"
+
+
+def _charts(job_id: str) -> None:
+    try:
+        client = looking()
+        job = client.status(job_id)
+        history = _history(client, job)
+        components = client.run(job_id).components_ if job.state == "done" else None
+    except DamagedFile as reason:
+        st.warning(f"{reason}.")
+        return
+    except (ValueError, StoreError) as reason:
+        st.error(f"The curves cannot be read: {reason}")
+        return
+    curves = [name for name in QUANTITIES if len(history.values.get(name, ()))]
+    spectrum, first = _spectrum(history, components)
+    if not curves and spectrum is None:
+        st.caption(_no_curves(job))
+        return
+    charts: list[Any] = [lambda name=name: _curve(name, job, history) for name in curves]
+    if spectrum is not None:
+        charts.append(lambda: _eigenvalues(spectrum, first))
+    charts.append(lambda: _settings(job))
+    for row in range(0, len(charts), 2):
+        for column, chart in zip(st.columns(2), charts[row : row + 2], strict=False):
+            with column:
+                chart()
+
+
+def _no_curves(job: JobStatus) -> str:
+    if under_way(job):
+        return "The curves appear here with the first report."
+    return "Nothing was reported before it ended, so there is no curve."
+
+
+def _history(client: Client, job: JobStatus) -> History:
+    """What was reported so far; of a running job only the news is read, and added to what this browser has seen."""
+    if not under_way(job):
+        return client.history(job.id)
+    kept: dict[str, tuple[str, History]] = st.session_state.setdefault("train_history", {})
+    attempt = f"{job.attempt}-{job.started}"
+    known = kept.get(job.id)
+    if known is None or known[0] != attempt or known[1].last > max(job.done, 1):
+        whole = client.history(job.id)
+    else:
+        whole = _joined(known[1], client.history(job.id, after=known[1].last))
+    kept.clear()
+    kept[job.id] = (attempt, whole)
+    return whole
+
+
+def _joined(before: History, fresh: History) -> History:
+    steps, values = dict(before.steps), dict(before.values)
+    for name, found in fresh.values.items():
+        steps[name] = np.concatenate([steps[name], fresh.steps[name]]) if name in steps else fresh.steps[name]
+        values[name] = np.concatenate([values[name], found]) if name in values else found
+    return History(steps, values, fresh.last)
+
+
+def _curve(name: str, job: JobStatus, history: History) -> None:
+    title, caption = QUANTITIES[name]
+    steps, values = history.steps[name], history.values[name]
+    st.markdown(f"**{title}**")
+    st.plotly_chart(
+        progress_figure(steps, values, current_style(), y_title=title.lower(), x_title=step_word(job)),
+        key=f"train_chart_{name}",
+        theme=None,
+        config={"displayModeBar": False},
+        alt=progress_alt(title, steps, values, step_word(job)),
+    )
+    st.caption(caption)
+
+
+def _spectrum(history: History, components: Any) -> tuple[Any, Any]:
+    """The eigenvalues now and at the first record; of a finished run all of them."""
+    recorded = history.values.get("eigenvalues")
+    first = recorded[0] if recorded is not None and len(recorded) > 1 else None
+    if components is not None:
+        return _all_eigenvalues(components), first
+    return (recorded[-1], first) if recorded is not None and len(recorded) else (None, None)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _all_eigenvalues(components: Any) -> Any:
+    return eigenvalues_of(components)
+
+
+def _eigenvalues(eigenvalues: Any, first: Any) -> None:
+    st.markdown("**Eigenvalues of M**")
+    st.plotly_chart(
+        spectrum_figure(eigenvalues, current_style(), first),
+        key="train_chart_spectrum",
+        theme=None,
+        config={"displayModeBar": False},
+        alt=spectrum_alt(eigenvalues),
+    )
+    st.caption("A flat line treats all directions alike; a steep one lets few directions decide.")
+
+
+def _settings(job: JobStatus) -> None:
+    """How the run was asked for: the paper's settings, and in bold what is not a default."""
+    spec = job.spec
+    assert isinstance(spec, RunSpec)
+    if spec.learner == GIVEN:
+        return
+    st.markdown("**Settings**")
+    entry = entry_of(spec.learner)
+    words = []
+    for parameter in entry.parameters:
+        value = spec.parameters[parameter.name]
+        text = f"{label_of(parameter.name).lower()} {'automatic' if value is None else plain(str(value))}"
+        if value != parameter.default:
+            words.append(f"**{text}**")
+        elif not parameter.advanced:
+            words.append(text)
+    if entry.on_device:
+        words.append(f"device {spec.device}")
+    st.caption(f"{', '.join([*words, 'everything else at its default'])}." if words else "This method has no settings.")
+
+
+def _data(job: JobStatus) -> None:
+    def table() -> bytes:
+        history = looking().history(job.id)
+        return history_table(history.steps, history.values).to_csv(index=False).encode()
+
+    st.caption("A row per reported step: the quantities of the charts and the largest eigenvalues where recorded.")
+    st.download_button(
+        "Download as CSV",
+        data=table,
+        file_name=file_name(job, "csv"),
+        mime="text/csv",
+        key="train_csv",
+        on_click="ignore",
+    )
+
+
+def _log(job_id: str) -> None:
+    try:
+        text = looking().log(job_id)
+    except (ValueError, StoreError) as reason:
+        st.error(str(reason))
+        return
+    if text.strip():
+        st.code(text, language=None, wrap_lines=True, height=260)
+    else:
+        st.caption("Nothing was written yet.")
+
+
+def _python(job: JobStatus, offer: Offer | None) -> None:
+    spec = job.spec
+    assert isinstance(spec, RunSpec)
+    st.markdown("These lines load this metric." if spec.learner == GIVEN else "These lines train the same metric:")
+    st.code(training_lines(spec, offer), language="python", wrap_lines=True)
+
+
+def learner_title(job: JobStatus) -> str:
+    """How the method of a run is called on charts."""
+    learner = job.content["learner"]
+    return job.title.rsplit(" for ", 1)[0] if learner == GIVEN else entry_of(learner).title

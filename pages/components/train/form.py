@@ -1,0 +1,249 @@
+"""The form: datasets × methods × seeds, the methods' parameters, the device, the cost, and "Start"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+import torch
+
+from arml_core.device import device_name, list_devices
+from arml_core.jobs import StoreError
+from arml_core.jobs.learners import entries, entry_of
+from arml_core.learners.estimation import duration, gigabytes, memory_available
+from arml_core.learners.registry import LearnerEntry, Parameter
+
+from ..visitor import asking
+from .catalog import Offer, describe, plain
+from .choices import Chosen, bound, choices, label_of, parameters_of, read_seeds, set_field, with_setting, write_seeds
+from .plan import Plan, make_plan, start
+
+SEEDS_REFUSED, STARTED, FAILED = "train_seeds_refused", "train_started", "train_start_failed"
+
+
+def show_form(chosen: Chosen, offers: Mapping[str, Offer]) -> None:
+    """Everything up to the Start button."""
+    st.subheader("New trainings")
+    _datasets(chosen, offers)
+    st.multiselect(
+        "Methods",
+        list(entries()),
+        format_func=lambda name: entry_of(name).title,
+        key=bound("methods", list(chosen.methods)),
+        on_change=set_field("methods", tuple),
+        placeholder="Choose at least one method",
+        help="\n".join(f"- **{entry.title}**: {entry.summary}" for entry in entries().values()),
+    )
+    _seeds_and_device(chosen)
+    problems = _parameters(chosen)
+    _cost_and_start(chosen, offers, problems)
+
+
+def _datasets(chosen: Chosen, offers: Mapping[str, Offer]) -> None:
+    st.multiselect(
+        "Datasets",
+        list(offers),
+        format_func=lambda key: _label(offers[key]),
+        key=bound("datasets", list(chosen.datasets)),
+        on_change=set_field("datasets", tuple),
+        placeholder="Choose at least one dataset",
+        help="⬇️ marks one that is not on this machine yet; 📄 is your own upload.",
+    )
+    for key in chosen.datasets:
+        st.caption(describe(offers[key]))
+
+
+def _label(offer: Offer) -> str:
+    if offer.group == "file":
+        return f"📄 {offer.title}"
+    return offer.title if offer.here else f"{offer.title} ⬇️"
+
+
+def _seeds_and_device(chosen: Chosen) -> None:
+    left, right = st.columns(2)
+    refused = st.session_state.get(SEEDS_REFUSED)
+    with left:
+        st.text_input(
+            "Seeds",
+            key=bound("seeds", write_seeds(chosen.seeds).replace("~", ", ") if refused is None else refused[0]),
+            on_change=_choose_seeds,
+            help="Each seed is a training of its own: 0, 1, 2 or 0-4. Methods without chance run once.",
+        )
+    with right:
+        found = list_devices()
+        best = _device_title(found[0])
+        titles = {"auto": f"Automatic: {best}", **{name: _device_title(name) for name in found}}
+        st.selectbox(
+            "Device",
+            list(titles),
+            format_func=titles.__getitem__,
+            key=bound("device", chosen.device),
+            on_change=set_field("device"),
+            help="No CUDA or Apple GPU was found on this machine; everything works, slower."
+            if found == ["cpu"]
+            else "Found on this machine: " + ", ".join(_device_title(name) for name in found) + ".",
+        )
+    if refused is not None:
+        st.warning(f"Seeds: {refused[1]}.")
+
+
+def _device_title(name: str) -> str:
+    title = device_name(torch.device(name))
+    return title[0].upper() + title[1:] if name == "cpu" else f"{title} ({name})"
+
+
+def _choose_seeds() -> None:
+    text = st.session_state["train_seeds"]
+    try:
+        choices.update(seeds=read_seeds(text))
+        st.session_state.pop(SEEDS_REFUSED, None)
+    except ValueError as reason:
+        st.session_state[SEEDS_REFUSED] = (text, str(reason))
+
+
+def _parameters(chosen: Chosen) -> list[str]:
+    """The paper's parameters of every chosen method, the rest under "Advanced"; returns what is out of range."""
+    problems: list[str] = []
+    learners = [entry_of(name) for name in chosen.methods]
+    for entry in learners:
+        _inputs(chosen, entry, [p for p in entry.parameters if not p.advanced], len(learners) > 1, problems)
+    if any(p.advanced for entry in learners for p in entry.parameters):
+        changed = sum(entry_of(m).parameter(n).advanced for m, n, _ in chosen.settings if m in chosen.methods)
+        with st.expander("Advanced" + (f" ({changed} changed)" if changed else ""), key="train_advanced"):
+            st.caption("The paper keeps these fixed; the values shown are its own or the method's usual ones.")
+            for entry in learners:
+                _inputs(chosen, entry, [p for p in entry.parameters if p.advanced], True, problems)
+            if chosen.settings:
+                st.button("Back to the defaults", on_click=lambda: choices.update(settings=()))
+    return problems
+
+
+def _inputs(
+    chosen: Chosen, entry: LearnerEntry, parameters: list[Parameter], heading: bool, problems: list[str]
+) -> None:
+    if not parameters:
+        return
+    if heading:
+        st.markdown(f"**{entry.title}**")
+    values = parameters_of(chosen, entry.name)
+    for start_at in range(0, len(parameters), 2):
+        for column, parameter in zip(st.columns(2), parameters[start_at : start_at + 2], strict=False):
+            with column:
+                _input(entry.name, parameter, values.get(parameter.name, parameter.default), problems)
+
+
+def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -> None:
+    """One widget, built from the parameter's description."""
+    name = f"p_{method}_{parameter.name}"
+    label = label_of(parameter.name)
+    shared: dict[str, Any] = {
+        "key": bound(name, value),
+        "on_change": _set_parameter,
+        "args": (method, parameter.name),
+        "help": parameter.help,
+    }
+    if parameter.kind == "choice":
+        st.selectbox(label, parameter.choices, **shared)
+        return
+    whole = parameter.kind == "int"
+    kind = int if whole else float
+    st.number_input(
+        label,
+        min_value=kind(parameter.low),
+        max_value=None if parameter.high is None else kind(parameter.high),
+        step=1 if whole else 0.001,
+        format="%d" if whole else "%g",
+        placeholder="automatic" if parameter.optional else None,
+        **shared,
+    )
+    try:
+        parameter.check(value)
+    except ValueError as reason:
+        problems.append(str(reason))
+
+
+def _set_parameter(method: str, name: str) -> None:
+    value = st.session_state[f"train_p_{method}_{name}"]
+    parameter = entry_of(method).parameter(name)
+    if value is None and not parameter.optional:
+        value = parameter.default
+    choices.update(settings=with_setting(choices.current(), method, name, value))
+
+
+def _cost_and_start(chosen: Chosen, offers: Mapping[str, Offer], problems: list[str]) -> None:
+    for problem in problems:
+        st.error(f"{problem[0].upper()}{problem[1:]}.")
+    plan = None
+    if not chosen.datasets or not chosen.methods:
+        st.info("Choose at least one dataset and one method.")
+    elif not problems:
+        plan = make_plan(chosen, offers, memory_available())
+        _show_cost(plan, chosen.device)
+    ready = plan is not None and plan.count > 0 and plan.too_many is None and SEEDS_REFUSED not in st.session_state
+    count = plan.count if plan is not None else 0
+    st.button(
+        f"Start {count} trainings" if count > 1 else "Start training",
+        type="primary",
+        width="stretch",
+        disabled=not ready,
+        on_click=_start,
+        args=(plan, chosen.device),
+        key="train_start",
+    )
+    for key, show in ((STARTED, st.success), (FAILED, st.error)):
+        if key in st.session_state:
+            show(st.session_state.pop(key))
+
+
+def _show_cost(plan: Plan, device: str) -> None:
+    if plan.too_many:
+        st.warning(plan.too_many)
+        return
+    for training in plan.refused:
+        st.error(
+            f"{plain(training.title)} cannot run here: {training.refused}. "
+            "Choose a smaller dataset, or a smaller batch under “Advanced”."
+        )
+    if not plan.accepted:
+        return
+    gpu = device != "cpu" and list_devices() != ["cpu"]
+    st.markdown(plan.summary() + (" Estimated for the CPU; a GPU is usually faster." if gpu else ""))
+    if len(plan.accepted) > 1:
+        with st.expander("The estimate of each"):
+            rows = [
+                {
+                    "training": training.title,
+                    "seeds": len(training.seeds),
+                    "time of one": "unknown" if training.cost is None else f"about {duration(training.cost.seconds)}",
+                    "memory": "unknown" if training.cost is None else gigabytes(training.cost.memory),
+                }
+                for training in plan.accepted
+            ]
+            st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+    if plan.available is not None and plan.memory > plan.available:
+        st.warning(
+            "Together they may need more memory than is free. Start fewer, or set ARML_JOBS=1 before starting the app."
+        )
+
+
+def _start(plan: Plan, device: str) -> None:
+    try:
+        asked = start(asking(), plan, device)
+    except (ValueError, StoreError) as reason:
+        st.session_state[FAILED] = f"Nothing more was started: {reason}"
+        return
+    fresh = [job for job in asked if job.state != "done"]
+    known = len(asked) - len(fresh)
+    words = []
+    if fresh:
+        words.append(
+            "The training is in the queue." if len(fresh) == 1 else f"{len(fresh)} trainings are in the queue."
+        )
+    if known:
+        words.append(
+            "It was trained before; here is the result." if len(asked) == 1 else f"{known} were trained before."
+        )
+    st.session_state[STARTED] = " ".join(words)
+    choices.update(job=(fresh or asked)[0].id, curve="")

@@ -1,0 +1,93 @@
+"""A metric from elsewhere becomes a run; and what this visitor has uploaded, with the day it expires."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from arml_core.jobs import Client, StoreError, Upload, is_shared, upload_lifetime
+from arml_core.learners.storage import load_metric
+
+from ..visitor import asking
+from .catalog import Offer, plain
+from .choices import choices
+
+LARGEST_MB = 20
+DONE, FAILED = "train_upload_done", "train_upload_failed"
+KINDS = {"dataset": "dataset", "metric": "metric", "points": "query rows", "file": "file"}
+
+
+def show_upload(offers: Mapping[str, Offer]) -> None:
+    """Choose the dataset, give the file, and it is a finished run."""
+    st.markdown(
+        "A matrix M (symmetric, positive semi-definite, a row and a column per feature) as `.csv` of plain numbers or "
+        f"as `.npz`, or a file from “Download the metric”. At most {LARGEST_MB} MB."
+    )
+    key = st.selectbox(
+        "For the dataset", list(offers), format_func=lambda name: offers[name].title, key="train_upload_for"
+    )
+    st.caption(f"It has {offers[key].n_features:,} features.")
+    file = st.file_uploader("The file", type=["npz", "csv"], max_upload_size=LARGEST_MB, key="train_upload_file")
+    title = st.text_input("Name", max_chars=60, placeholder="what it is called on charts", key="train_upload_title")
+    st.button(
+        "Add the metric",
+        disabled=file is None,
+        on_click=_add,
+        args=(offers[key], title, file),
+        key="train_upload_add",
+    )
+    if FAILED in st.session_state:
+        st.error(st.session_state.pop(FAILED))
+    if DONE in st.session_state:
+        st.success(st.session_state.pop(DONE))
+    if is_shared():
+        st.caption(f"Only you see it. It is deleted after {upload_lifetime() / 86_400:g} days.")
+
+
+def _add(offer: Offer, title: str, file: Any) -> None:
+    name = title.strip() or Path(file.name).stem[:60] or "A given metric"
+    try:
+        metric = read_metric(file.name, file.getvalue(), offer.n_features)
+        client = asking()
+        source: Any = client.dataset(offer.key) if offer.group == "file" else offer.key
+        added = client.add_metric(source, metric, name)
+    except (ValueError, StoreError) as reason:
+        st.session_state[FAILED] = plain(str(reason))
+        return
+    st.session_state[DONE] = f"{plain(name)} is among the jobs now."
+    choices.update(job=added.id, curve="")
+
+
+def read_metric(name: str, content: bytes, n_features: int) -> Any:
+    """The metric in an uploaded file; a ValueError that names the file as the visitor knows it."""
+    if len(content) > LARGEST_MB * 2**20:
+        raise ValueError(f"{name} has {len(content) / 2**20:.1f} MB; the limit is {LARGEST_MB} MB")
+    ending = ".csv" if name.lower().endswith(".csv") else ".npz"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"metric{ending}"
+        path.write_bytes(content)
+        try:
+            return load_metric(path, n_features).metric
+        except ValueError as error:
+            raise ValueError(f"{name}: {str(error).removeprefix(f'{path}: ')}") from error
+
+
+def show_uploads(client: Client) -> None:
+    """What this visitor uploaded, if anything."""
+    uploads = client.uploads()
+    if uploads:
+        with st.expander(f"Your uploads ({len(uploads)})"):
+            for upload in uploads:
+                st.markdown(f"- **{plain(upload.title)}**, {KINDS.get(upload.kind, upload.kind)}; {kept(upload)}")
+
+
+def kept(upload: Upload) -> str:
+    """Until when an upload is kept, in words."""
+    if upload.expires is None:
+        return "kept on this machine"
+    return f"deleted on {time.strftime('%d %B %Y, %H:%M', time.localtime(upload.expires))}"

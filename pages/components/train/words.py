@@ -1,0 +1,162 @@
+"""What is said about a job in each of its states, and what to do next."""
+
+from __future__ import annotations
+
+from arml_core.jobs import EvaluationSpec, JobStatus
+from arml_core.jobs.spec import GIVEN
+from arml_core.learners.estimation import duration
+
+from .catalog import plain
+
+BADGES = {
+    "queued": ":gray-badge[waiting]",
+    "running": ":blue-badge[running]",
+    "cancelling": ":orange-badge[stopping]",
+    "cancelled": ":orange-badge[cancelled]",
+    "failed": ":red-badge[failed]",
+    "lost": ":red-badge[lost]",
+    "done": ":green-badge[done]",
+}
+SILENT_SECONDS = 30.0
+CERTIFICATES = {
+    "exact": "Exact",
+    "votes": "Votes",
+    "theorem1": "Theorem 1",
+    "search": "Search",
+}
+ATTACKS = {"none": "No attack", "whitebox": "White-box", "boundary": "Boundary"}
+
+
+def under_way(job: JobStatus) -> bool:
+    """Whether something will change by itself: also a job whose worker died, which the next worker takes up."""
+    return job.is_active or interrupted(job)
+
+
+def interrupted(job: JobStatus) -> bool:
+    """The worker is gone and nobody has given the job up yet."""
+    return job.state == "lost" and job.finished is None
+
+
+def step_word(job: JobStatus) -> str:
+    """What the progress of a training counts."""
+    return "epoch" if job.content.get("learner") == "arml" else "iteration"
+
+
+def name_of(job: JobStatus) -> str:
+    """A job's name (Markdown): title, and the seed where one was drawn from."""
+    return plain(job.title) + seed_words(job)
+
+
+def seed_words(job: JobStatus) -> str:
+    content = job.content
+    drawn = job.kind == "train" and content["learner"] not in (GIVEN, "euclidean", "lfda")
+    return f" · seed {content['seed']}" if drawn else ""
+
+
+def progress_words(job: JobStatus) -> str:
+    """Where an active job stands, in a few words."""
+    if job.state == "queued":
+        return f"waiting, place {job.position} in the queue"
+    if job.state == "cancelling":
+        return "stopping …"
+    if interrupted(job):
+        return "interrupted, it goes on by itself"
+    left = "" if job.seconds_left is None else f", {time_left(job.seconds_left)}"
+    if job.phase == "downloading":
+        return f"downloading, {job.done / 1e6:.1f} of {job.total / 1e6:.1f} MB{left}"
+    if not job.total or job.phase in ("starting", "loading", "saving"):
+        return {"loading": "loading the data", "saving": "saving the result"}.get(job.phase, job.phase or "starting")
+    unit = step_word(job) if job.kind == "train" else "point"
+    return f"{unit} {job.done:,} of {job.total:,}{left}"
+
+
+def time_left(seconds: float) -> str:
+    """An estimate of the time left in words."""
+    return "nearly done" if seconds < 1.5 else f"about {duration(seconds)} left"
+
+
+def row_words(job: JobStatus) -> str:
+    """One line (Markdown) for the list of jobs."""
+    name = name_of(job)
+    if under_way(job):
+        return f"{name}: {progress_words(job)}"
+    return f"{BADGES[job.state]} {name}{outcome_words(job)}"
+
+
+def outcome_words(job: JobStatus) -> str:
+    """What a row adds to the badge of a job at rest: how long it took, or why it failed."""
+    if job.state == "done":
+        return ", uploaded" if job.content.get("learner") == GIVEN else f", {took_words(job)}"
+    return f". {sentence(job.reason)}" if job.state == "failed" and job.reason else ""
+
+
+def took_words(job: JobStatus) -> str:
+    """How long a finished job ran."""
+    if job.started is None or job.finished is None:
+        return "finished"
+    return f"finished in {duration(job.finished - job.started)}"
+
+
+def state_words(job: JobStatus, held: bool = False) -> str:
+    """The state in a sentence or two (Markdown), with the next step."""
+    note = f" {sentence(job.note)}" if job.note else ""
+    what = "training" if job.kind == "train" else "evaluation"
+    if job.state == "queued":
+        if held:
+            return f"Waiting, but the worker was stopped on purpose.{note} Start it to go on."
+        return f"Waiting, place {job.position} in the queue: it starts by itself.{note}"
+    if job.state == "running":
+        if job.silent is not None and job.silent > SILENT_SECONDS:
+            return (
+                f"Running, but silent for {duration(job.silent)}: some methods report nothing on the way.{note} "
+                "You may close this page: it goes on."
+            )
+        return f"Running. You may close this page or start more: it goes on.{note}"
+    if job.state == "cancelling":
+        return "Stopping: what is finished is kept, so that a retry can go on from there."
+    if job.state == "cancelled":
+        at = (
+            f" at {step_word(job) if job.kind == 'train' else 'point'} {job.done:,} of {job.total:,}"
+            if job.total
+            else ""
+        )
+        return f"Stopped on request{at}. “Retry” goes on from the last checkpoint, or from the start if there is none."
+    if job.state == "failed":
+        return f"This {what} failed: {sentence(job.reason)} Mend what it names, then “Retry”; the log has the details."
+    if interrupted(job):
+        return "The worker process is gone. A new one is started and goes on from the last checkpoint."
+    if job.state == "lost":
+        return (
+            f"The process that ran this {what} is gone. {sentence(job.note or job.reason)} “Retry” takes it up again."
+        )
+    if job.content.get("learner") == GIVEN:
+        return "A metric from elsewhere. Evaluate it, or compare it with others."
+    return f"{took_words(job).capitalize()}.{note} Evaluate it below, download the metric, or compare it with others."
+
+
+def sentence(text: str) -> str:
+    """A reason as a sentence (Markdown that formats nothing)."""
+    stripped = text.strip()
+    if not stripped:
+        return ""
+    whole = stripped[0].upper() + stripped[1:]
+    return plain(whole if whole.endswith((".", "!", "?")) else f"{whole}.")
+
+
+def evaluation_words(spec: EvaluationSpec) -> str:
+    """What an evaluation computes: the method with its settings, K, threat and points."""
+    method = CERTIFICATES.get(spec.method) if spec.kind == "certify" else f"{ATTACKS[spec.method]} attack"
+    settings = ""
+    if spec.method == "boundary":
+        settings = f" ({spec.options['steps']:,} steps, seed {spec.seed})"
+    elif spec.budget is not None:
+        settings = f" ({spec.budget:g} s a point)"
+    return f"{method}{settings}, {setting_words(spec)}"
+
+
+def setting_words(spec: EvaluationSpec) -> str:
+    """What evaluations must share to be drawn together: K, threat model and points."""
+    rows = {"evaluation": "test points", "test": "test points", "train": "training points, each left out"}
+    some = "all" if spec.points.n is None else f"{spec.points.n:,}"
+    points = "rows of a file" if spec.points.part == "given" else f"{some} {rows[spec.points.part]}"
+    return f"K = {spec.n_neighbors}, {spec.threat.describe()}, {points}"
