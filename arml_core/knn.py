@@ -322,8 +322,14 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _predict_codes(
         self, x: NDArray[np.floating], exclude: IntArray | None, callback: Callback | None = None
     ) -> IntArray:
-        reference = self._reference
-        _, neighbours = reference.nearest(x.astype(np.float64), self.n_neighbors, exclude, callback)
+        reference, points = self._reference, x.astype(np.float64)
+        if exclude is not None:
+            _, neighbours = reference.nearest(points, self.n_neighbors, exclude, callback)
+        else:
+            neighbours, decided = reference.nearest_sets(points, self.n_neighbors, callback)
+            open_rows = np.flatnonzero(~decided)
+            if len(open_rows):
+                neighbours[open_rows] = reference.nearest(points[open_rows], self.n_neighbors, None, callback)[1]
         votes = np.zeros((len(x), reference.n_classes), dtype=np.intp)
         np.add.at(votes, (np.arange(len(x))[:, None], reference.label[neighbours]), 1)
         return np.asarray(votes.argmax(axis=1))  # the first maximum: the smallest label

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from .metric import SMALL_PRODUCT, Metric
 from .progress import Callback, report
-from .rounding import LARGEST, FloatArray, IntArray, gamma
-from .screen import Screen
+from .rounding import LARGEST, BoolArray, FloatArray, IntArray, gamma
+from .screen import Screen, ScreenedRows
 from .threat import ResolvedThreat
 
 SAMPLE = 2048  # rows that stand for all where only the centre or the spread matters
@@ -115,6 +115,57 @@ class Reference:
             distances[part], neighbours[part] = self._nearest_chunk(x[part], k, n_candidates, left_out)
             report(callback, min(start + step, len(x)), len(x))
         return distances, neighbours
+
+    def nearest_sets(self, x: FloatArray, k: int, callback: Callback | None = None) -> tuple[IntArray, BoolArray]:
+        """The k nearest training points of each row in no order, and whether that is certain.
+
+        It is where upper bounds for k points lie below lower bounds for all others: first the screen's, then, for
+        rows the screen leaves open, those of the transformed points in float64. Other rows have some k candidates.
+        """
+        sets = np.zeros((len(x), k), dtype=np.intp)
+        decided = np.zeros(len(x), dtype=bool)
+        if k >= len(self):
+            return sets, decided
+        step = self.screen.chunk_rows()
+        for start in range(0, len(x), step):
+            part = slice(start, start + step)
+            u, slack = self.embed(x[part])
+            rows = self.screen.query(u, slack)
+            top = torch.topk(rows.lower, k + 1, dim=1, largest=False)
+            inside = top.indices[:, :k]
+            upper = (top.values[:, :k] + rows.width(inside)).amax(dim=1)
+            certain = (upper < top.values[:, k]).cpu().numpy()
+            found = inside.cpu().numpy()
+            still_open = np.flatnonzero(~certain)
+            if len(still_open):
+                found[still_open], certain[still_open] = self._sets_of_open(rows, still_open, u, slack, k)
+            sets[part], decided[part] = self.order[found], certain
+            report(callback, min(start + step, len(x)), len(x))
+        return sets, decided
+
+    def _sets_of_open(
+        self, rows: ScreenedRows, which: IntArray, u: FloatArray, slack: FloatArray, k: int
+    ) -> tuple[IntArray, BoolArray]:
+        """The k nearest, in class order, of the query points `which`, and whether that is certain.
+
+        ‖u - u_i‖ is off by at most both slacks and its own rounding: far less than the screen is, and it costs one
+        subtraction where the distances that decide cost a product with G.
+        """
+        n_candidates = min(len(self), k + EXTRA)
+        lower = rows.lower[torch.from_numpy(which).to(rows.lower.device)]
+        top = torch.topk(lower, n_candidates, dim=1, largest=False)
+        candidates = top.indices.cpu().numpy()
+        apart = np.linalg.norm(u[which, None, :] - self.u[candidates], axis=2)
+        error = slack[which, None] + self.slack[candidates] + gamma(self.metric.rank + 8) * apart
+        by_distance = np.argsort(apart, axis=1)
+        inside, outside = by_distance[:, :k], by_distance[:, k:]
+        farthest = np.take_along_axis(apart + error, inside, axis=1).max(axis=1)
+        certain = farthest < np.take_along_axis(apart - error, outside, axis=1).min(axis=1, initial=np.inf)
+        if n_candidates < len(self):
+            constant = rows.constant[torch.from_numpy(which).to(rows.constant.device)]
+            beyond = (top.values[:, -1] + constant).double().cpu().numpy() * rows.side.scale**2
+            certain &= farthest**2 < beyond
+        return np.take_along_axis(candidates, inside, axis=1), certain
 
     def _nearest_chunk(
         self, x: FloatArray, k: int, n_candidates: int, exclude: IntArray | None

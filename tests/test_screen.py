@@ -70,3 +70,24 @@ def test_distances_that_float32_cannot_tell_apart_are_ranked_right(gap, offset):
         pytest.skip("the rounding of the coordinates themselves is larger than the gaps")
     knn = MahalanobisKNN(k).fit(X, np.arange(340) % 3)
     np.testing.assert_array_equal(knn.kneighbors(x)[1][0], expected)
+
+
+@pytest.mark.parametrize("k", [1, 5, 11, 60])
+@pytest.mark.parametrize("shape", ["cloud", "grid", "duplicates", "offset"])
+def test_what_the_screen_decides_alone_is_the_set_of_the_nearest(shape, k):
+    rng = np.random.default_rng(k)
+    x, queries = rng.normal(size=(60, 4)), rng.normal(size=(80, 4))
+    if shape == "grid":
+        x, queries = np.round(2 * x), np.round(2 * queries) / 2
+    elif shape == "duplicates":
+        x[30:] = x[:30]
+    elif shape == "offset":
+        x, queries = x + 1000, queries + 1000
+    knn = MahalanobisKNN(k, metric=np.diag([1.0, 2.0, 0.5, 1.0])).fit(x, np.arange(60) % 3)
+    sets, decided = knn._reference.nearest_sets(queries, k)
+    nearest = knn._reference.nearest(queries, k)[1]
+    np.testing.assert_array_equal(np.sort(sets[decided], axis=1), np.sort(nearest[decided], axis=1))
+    if shape == "cloud" and k < 60:
+        assert decided.mean() > 0.9
+    votes = np.array([np.bincount(row % 3, minlength=3).argmax() for row in nearest])
+    np.testing.assert_array_equal(knn.predict(queries), votes)
