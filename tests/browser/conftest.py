@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from .dashboard import CHROMIUM, ROOT, chromium, serve, settle
+from .dashboard import CHROMIUM, ROOT, chromium, serve, settle, stop_worker
 
 SCREENSHOTS = ROOT / ".scratch" / "screenshots"
 # A page opened by its own address first looks for the server below that address. That is Streamlit's way.
@@ -40,8 +40,10 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the dashboard, with a data folder of its own."""
-    with serve(tmp_path_factory.mktemp("home")) as address:
+    home = tmp_path_factory.mktemp("home")
+    with serve(home) as address:
         yield address
+    stop_worker(home)
 
 
 @pytest.fixture
@@ -49,7 +51,9 @@ def open_page(server: str, browser: Any) -> Iterator[Any]:
     """A function that opens an address of the dashboard in a fresh browser; at the end nothing may have gone wrong."""
     contexts, problems, pages = [], [], []
 
-    def open_page(path: str = "/", width: int = 1280, height: int = 900, dark: bool = False) -> Any:
+    def open_page(
+        path: str = "/", width: int = 1280, height: int = 900, dark: bool = False, chart: bool = True
+    ) -> Any:
         scheme = "dark" if dark else "light"
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
@@ -57,7 +61,7 @@ def open_page(server: str, browser: Any) -> Iterator[Any]:
         pages.append(page)
         _watch(page, problems)
         page.goto(path if path.startswith("http") else f"{server}{path}")
-        settle(page)
+        settle(page, chart=chart)
         return page
 
     yield open_page

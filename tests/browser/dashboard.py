@@ -14,6 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from arml_core.jobs import launch
+from arml_core.jobs.database import Database
+from arml_core.jobs.paths import Paths
+
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = (
@@ -85,10 +89,18 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def settle(page: Any, seconds: float = 30) -> None:
-    """Wait until the app has run to the end and shows a chart."""
+def settle(page: Any, seconds: float = 30, chart: bool = True) -> None:
+    """Wait until the app has run to the end and, unless the page has none, shows a chart."""
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=seconds * 1000)
-    page.wait_for_selector(".js-plotly-plot .main-svg", timeout=seconds * 1000)
+    if chart:
+        page.wait_for_selector(".js-plotly-plot .main-svg", timeout=seconds * 1000)
+
+
+def stop_worker(home: Path) -> None:
+    """End the worker that a dashboard has started for its data folder: it outlives the server on purpose."""
+    paths = Paths(home / "jobs")
+    if paths.database.exists():
+        launch.stop_worker(paths, Database(paths.database))
 
 
 def click_place(page: Any, chart: int, x: float, y: float) -> None:
