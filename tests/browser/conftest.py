@@ -51,9 +51,7 @@ def open_page(server: str, browser: Any) -> Iterator[Any]:
     """A function that opens an address of the dashboard in a fresh browser; at the end nothing may have gone wrong."""
     contexts, problems, pages = [], [], []
 
-    def open_page(
-        path: str = "/", width: int = 1280, height: int = 900, dark: bool = False, chart: bool = True
-    ) -> Any:
+    def open_page(path: str = "/", width: int = 1280, height: int = 900, dark: bool = False, chart: bool = True) -> Any:
         scheme = "dark" if dark else "light"
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
