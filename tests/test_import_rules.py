@@ -14,7 +14,7 @@ LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"metric", "threat", "datasets"},
     {"screen", "reference", "checks"},
     {"certify", "attack"},
-    {"curves", "knn", "learners", "neural", "results", "comparison"},
+    {"curves", "knn", "learners", "neural", "results", "comparison", "report"},
     {"figures", "jobs"},
     {"reproduce"},
     {"cli", "__main__", "__init__"},

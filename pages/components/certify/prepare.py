@@ -28,7 +28,7 @@ from arml_core.jobs import PointsSpec
 from ..visitor import looking
 from .choices import Asked
 from .files import load
-from .sources import Sources
+from .sources import Sources, usable
 
 SEARCHED_ROWS = 300
 """Up to so many rows the search looks at each one for a while; beyond, bounds and an attack are quicker."""
@@ -69,8 +69,8 @@ def prepare(asked: Asked, sources: Sources) -> Prepared:
         layout, found = (chosen.data.layout if chosen.data is not None else None), chosen.problems
         if asked.mode == "one":
             return Prepared(dataset, layout, chosen.data, True, found, none)
-    if layout is None or dataset is None:
-        return Prepared(None, None, None, False, found, none)
+    if layout is None or dataset is None or not usable(sources.query):
+        return Prepared(dataset, layout, None, False, found, none)
     rows, more = _query(asked.query, owner, _key(asked.qread), _key(asked.quse), layout.to_json())
     return Prepared(dataset, layout, rows, False, found, more)
 

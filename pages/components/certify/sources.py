@@ -24,12 +24,8 @@ class Sources:
     dataset: Dataset | None
 
     def ready(self, mode: str) -> bool:
-        has_query = usable(self.query)
-        return {
-            "one": usable(self.reference),
-            "two": usable(self.reference) and has_query,
-            "run": self.dataset is not None and has_query,
-        }[mode]
+        """Whether there are rows that vote: the next step can begin, a query file may come later."""
+        return self.dataset is not None if mode == "run" else usable(self.reference)
 
 
 def usable(loaded: Loaded | None) -> bool:

@@ -1,0 +1,241 @@
+"""Verdicts in the file's units: changes that flip when read again, numbers never too good, nothing that runs."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arml_core import MahalanobisKNN, ThreatModel
+from arml_core.datasets.table import TableData, apply_layout, read_table, select, write_csv
+from arml_core.report import (
+    CertifiedRows,
+    Flips,
+    changed_csv,
+    changes_of,
+    count_verdicts,
+    counterfactuals,
+    html_report,
+    largest_radius,
+    radius_histogram,
+    rounded_down,
+    rounded_up,
+    step_alone,
+    suggested_radius,
+    verdict_csv,
+)
+from arml_core.report.svg import nice_ticks
+
+PUMPS = (Path(__file__).parents[1] / "data" / "samples" / "pumps.csv").read_bytes()
+EVIL = "<script>alert(1)</script>"
+
+
+def data_of(content: bytes, label: str, **options: object) -> TableData:
+    table, found = read_table(content)
+    assert table is not None, found
+    data, found = select(table, label=label, **options)  # type: ignore[arg-type]
+    assert data is not None, found
+    return data
+
+
+def certified(
+    data: TableData, n_neighbors: int = 1, threat: ThreatModel | None = None
+) -> tuple[CertifiedRows, Flips, MahalanobisKNN]:
+    """The file against itself, leave-one-out, with its counterfactuals."""
+    assert data.y is not None
+    threat = threat or ThreatModel()
+    knn = MahalanobisKNN(n_neighbors).fit(data.X, data.y)
+    own = np.arange(len(data.X))
+    found = knn.certify(data.X, data.y, "votes", threat, exclude=own)
+    attack = knn.attack(data.X, data.y, threat=threat, exclude=own)
+    rows = CertifiedRows(
+        data.layout,
+        data.X,
+        data.raw,
+        data.lines,
+        data.y,
+        found.predicted.astype(np.intp),
+        found.lower,
+        attack.upper,
+        found.exact,
+        found.correct,
+        np.asarray(attack.adversarial, dtype=np.float64),
+        threat,
+    )
+    flips = counterfactuals(rows, lambda points, moved: knn.predict(points, exclude=own[moved]))
+    return rows, flips, knn
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 3])
+@pytest.mark.parametrize("scaling", ["minmax", "standard", "none"])
+def test_the_changed_rows_read_again_get_the_answer_that_is_named(n_neighbors: int, scaling: str) -> None:
+    data = data_of(PUMPS, "state", scaling=scaling)
+    rows, flips, knn = certified(data, n_neighbors)
+    table, _ = read_table(changed_csv(rows, flips).encode())
+    assert table is not None
+    back, found = apply_layout(data.layout, table)
+    assert back is not None, found
+    assert len(back.X) == flips.known.sum() == rows.correct.sum()
+    own = np.flatnonzero(flips.known)
+    answers = knn.predict(back.X, exclude=own)
+    assert (answers == flips.answers[own]).all()
+    assert (answers != rows.predicted[own]).all()
+    size = np.linalg.norm(back.X - rows.X[own], axis=1)
+    assert (size <= rows.upper[own] * (1 + 1e-5)).all()
+
+
+def test_a_frozen_column_keeps_its_digits() -> None:
+    data = data_of(PUMPS, "state", scaling="standard")
+    _, flips, _ = certified(data, threat=ThreatModel(frozen=[1]))
+    assert flips.known.any()
+    assert (flips.raw[flips.known, 1] == data.raw[flips.known, 1]).all()
+
+
+def test_a_wrong_row_and_a_row_without_an_attack_have_no_change() -> None:
+    data = data_of(b"x,label\n0,a\n1,b\n2,a\n3,b\n10,b\n11,b\n", "label")
+    rows, flips, _ = certified(data)
+    assert not rows.correct[0]
+    assert not flips.known[~rows.correct].any()
+    untouched = CertifiedRows(**{**rows.__dict__, "adversarial": np.full_like(rows.X, np.nan)})
+    assert not counterfactuals(untouched, lambda points, moved: np.zeros(len(points), dtype=np.intp)).known.any()
+
+
+def test_verdicts_are_those_of_the_engine() -> None:
+    rows, _, knn = certified(data_of(PUMPS, "state"))
+    found = knn.certify(rows.X, rows.labels, "exact", exclude=np.arange(len(rows)))
+    for radius in (0.0, 0.05, 0.3, 0.7):
+        assert (rows.verdict(radius) == found.verdict(radius)).mean() > 0.97  # both sides differ by rounding only
+        assert sum(count_verdicts(rows.verdict(radius)).values()) == len(rows)
+    assert count_verdicts(rows.verdict(0.3))["attackable"] == 8
+
+
+def test_what_a_radius_means_for_a_feature_alone() -> None:
+    data = data_of(b"x,w,colour,label\n0,100,r,a\n10,300,g,b\n5,200,r,a\n", "label", one_hot=("colour",))
+    alone = step_alone(data.layout, ThreatModel(costs=[1, 2, 1, 1]), 0.5)
+    assert alone == {"x": 5.0, "w": 50.0, "colour=g": None, "colour=r": None}
+    assert step_alone(data.layout, ThreatModel(frozen=[0]), 0.5)["x"] == 0.0
+
+
+def test_the_changes_of_a_row_are_sorted_by_what_they_cost() -> None:
+    data = data_of(b"x,w,label\n0,100,a\n10,300,b\n5,200,a\n", "label")
+    rows, _, _ = certified(data, threat=ThreatModel(costs=[1, 10]))
+    first, second = changes_of(rows, 0, np.array([4.0, 120.0]))
+    assert (first.feature, first.before, first.after, first.change) == ("w", 100.0, 120.0, 20.0)
+    assert second.feature == "x"
+    assert second.step == pytest.approx(0.4)
+
+
+def test_shown_radii_are_cut_down_and_found_ones_up() -> None:
+    values = np.array([0.123456, 0.0, np.inf, 1234.56, 1e-9 * 1.23456, 0.1234])
+    low, high = rounded_down(values), rounded_up(values)
+    assert low.tolist() == [0.1234, 0.0, np.inf, 1234.0, 1.234e-9, 0.1234]
+    assert (low <= values).all()
+    assert (high >= values).all()
+
+
+def test_a_radius_to_begin_with() -> None:
+    assert suggested_radius(np.array([0.0, 0.66, 0.68, 0.7, np.inf])) == 0.3
+    assert suggested_radius(np.array([0.0, np.inf])) == 0.1
+    assert largest_radius(np.array([0.2, np.inf]), np.array([np.inf, 0.4])) == 0.4
+    assert largest_radius(np.zeros(2), np.full(2, np.inf)) == 1.0
+
+
+def test_every_row_is_in_one_bar() -> None:
+    lower = np.array([0.0, 0.1, 0.5, 1.0, np.inf])
+    histogram = radius_histogram(lower, np.array(["attackable", "undecided", "certified", "certified", "certified"]))
+    assert sum(int(counts.sum()) for counts in histogram.counts.values()) + histogram.beyond == 5
+    assert (histogram.edges[0], histogram.edges[-1]) == (0.0, 1.0)
+
+
+def test_ticks_are_round_and_inside() -> None:
+    assert nice_ticks(0.83) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8])
+    assert nice_ticks(0.0) == [0.0]
+
+
+# hostile content ----
+
+HOSTILE = write_csv(
+    [EVIL, "=cmd|' /C calc'!A0", "label"],
+    [[k, k * k % 7, "=1+1" if k % 3 else f"<img src=x onerror={EVIL}>"] for k in range(12)],
+).encode()
+
+
+class Elements(HTMLParser):
+    """What a browser would build of a document."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def report_of(content: bytes, label: str, title: str) -> str:
+    data = data_of(content, label)
+    rows, flips, _ = certified(data)
+    return html_report(title, rows, 0.1, flips, [("Metric", EVIL)], [f"note {EVIL}"])
+
+
+def test_the_report_is_one_harmless_file() -> None:
+    text = report_of(HOSTILE, "label", f"{EVIL}.csv")
+    found = Elements()
+    found.feed(text)
+    assert not found.tags & {"script", "img", "iframe", "link", "object", "a", "form", "base"}
+    assert not {name for name in found.attributes if name.startswith("on") or name in ("src", "href", "action")}
+    assert EVIL not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "default-src &#x27;none&#x27;" in text or "default-src 'none'" in text
+    assert not re.search(r"https?://|//\w", text)
+    assert "url(" not in text.replace("url(#", "")
+
+
+def test_the_report_says_what_matters() -> None:
+    text = report_of(PUMPS, "state", "pumps.csv")
+    for part in ("Robustness of pumps.csv", "98 rows", "ε = 0.1", "<b>8</b>attackable", "temperature_C", "All rows"):
+        assert part in text
+    assert text.count("<svg") == 2
+    assert len(text) < 200_000
+
+
+def test_a_large_report_shows_the_most_fragile_rows_and_says_so() -> None:
+    data = data_of(PUMPS, "state")
+    rows, flips, _ = certified(data)
+    many = rows.take(np.tile(np.arange(98), 7))
+    wide = Flips(np.tile(flips.raw, (7, 1)), np.tile(flips.answers, 7))
+    text = html_report("many.csv", many, 0.1, wide, [])
+    assert "The 500 most fragile of 686 rows" in text
+    assert text.count("<tr><td") == 500 + 4
+
+
+def test_cells_that_could_run_are_written_as_text() -> None:
+    rows, flips, _ = certified(data_of(HOSTILE, "label"))
+    for text in (verdict_csv(rows, 0.1, flips), changed_csv(rows, flips)):
+        cells = [cell.strip('"') for line in text.splitlines() for cell in line.split(",")]
+        assert not [cell for cell in cells if re.match(r"[=+@]", cell) or re.match(r"-\D", cell)]
+    assert "'=1+1" in verdict_csv(rows, 0.1, flips)
+
+
+def test_verdicts_as_csv_hold_every_digit_and_leave_the_unknown_empty() -> None:
+    rows, flips, _ = certified(data_of(PUMPS, "state"))
+    table, _ = read_table(verdict_csv(rows, 0.3, flips).encode())
+    assert table is not None
+    assert table.n_rows == len(rows)
+    assert (table.column("lower").values == rows.lower).all()
+    assert (table.column("line").values == rows.lines).all()
+    assert table.column("verdict at 0.3").texts is not None
+    assert np.array_equal(table.column("after: flow_l_min").values, flips.raw[:, 3])
+
+
+def test_the_extra_columns_of_changed_rows_never_clash() -> None:
+    data = data_of(b"line,x,label\n4,0,a\n2,1,a\n9,5,b\n7,6,b\n", "label")
+    rows, flips, _ = certified(data)
+    table, found = read_table(changed_csv(rows, flips).encode())
+    assert table is not None
+    assert not found.blocking
+    assert table.names[:3] == ("line'", "answer before", "line")
