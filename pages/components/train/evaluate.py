@@ -8,6 +8,8 @@ import streamlit as st
 
 from arml_core.attack.boundary import STEPS
 from arml_core.certify import METHODS
+from arml_core.comparison import ATTACKS as STRONGEST
+from arml_core.comparison import Contender, alone, join
 from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpec, StoreError
 from arml_core.results import Evaluation
@@ -308,41 +310,33 @@ def _show_group(
 
 
 def lines_of(title: str, found: list[Evaluation]) -> list[RobustLine]:
-    """A line per certificate, together with the attack where both are whole; the rest on their own.
+    """A line per certificate, joined with the strongest attack on the points both have; other attacks on their own."""
+    attacks = sorted((e for e in found if e.kind == "attack"), key=lambda e: STRONGEST.index(e.method))
+    contenders, joined = [], set()
+    for certificate in (e for e in found if e.kind == "certify"):
+        try:
+            contenders.append(join(certificate, attacks[0]) if attacks else alone(certificate))
+            joined |= {id(attack) for attack in attacks[:1]}
+        except ValueError:  # the attack has no point in common with it yet
+            contenders.append(alone(certificate))
+    contenders += [alone(attack) for attack in attacks if id(attack) not in joined]
+    return [_line(title, contender, place, len(contenders) > 1) for place, contender in enumerate(contenders)]
 
-    Parts of different length belong to different points and cannot be set against each other.
-    """
-    certificates = [e for e in found if e.kind == "certify"]
-    attacks = [e for e in found if e.kind == "attack"]
-    lines = []
-    for certificate in certificates:
-        partner = next((e for e in attacks if e.whole and certificate.whole and len(e) == len(certificate)), None)
-        known = certificate.whole and bool(certificate.exact.all())  # then a strong attack finds the same numbers
-        if partner is not None:
-            attacks.remove(partner)
-        lines.append(
-            RobustLine(
-                label=title if len(certificates) == 1 else f"{title}, {certificate.describe_method()}",
-                certified=certificate.lower,
-                empirical=None if partner is None else partner.upper,
-                exact=known and (partner is None or partner.method == "whitebox"),
-                certificate=certificate.describe_method(),
-                attack="" if partner is None else partner.describe_method(),
-                place=len(lines),
-                partial=not certificate.whole,
-            )
-        )
-    for attack in attacks:
-        lines.append(
-            RobustLine(
-                label=f"{title}, {attack.describe_method()}",
-                empirical=attack.upper,
-                attack=attack.describe_method(),
-                place=len(lines),
-                partial=not attack.whole,
-            )
-        )
-    return lines
+
+def _line(title: str, contender: Contender, place: int, several: bool) -> RobustLine:
+    certificate, attack = contender.certificate, contender.attack
+    first = contender.evaluations[0].describe_method()
+    known = certificate is not None and bool(certificate.exact.all())
+    return RobustLine(
+        label=f"{title}, {first}" if several else title,
+        certified=contender.lower,
+        empirical=contender.upper,
+        exact=known and (attack is None or attack.method == "whitebox"),  # which finds the same numbers
+        certificate="" if certificate is None else certificate.describe_method(),
+        attack=contender.attack_words(),
+        place=place,
+        partial=not contender.whole,
+    )
 
 
 def _curves(
