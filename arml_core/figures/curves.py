@@ -14,7 +14,6 @@ from ..curves import dkw_band, robust_error, robust_error_curve, verdict_shares
 from ..rounding import FloatArray
 from .draw import FONT
 from .palette import LIGHT, Style, with_opacity
-from .words import number
 
 CERTIFIED, EMPIRICAL, PAPER_CERTIFIED, PAPER_EMPIRICAL = (
     "certified",
@@ -205,6 +204,8 @@ def best_rows(table: pd.DataFrame) -> dict[str, list[int]]:
 def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> go.Figure:
     """The shares of points proved safe, undecided and flipped at one radius, a bar for each line."""
     colours = {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
+    faint = with_opacity(style.paper, 0.3)
+    lines_in = {"certified": faint, "undecided": with_opacity(style.muted, 0.6), "attackable": faint}
     shares = [verdict_shares(*line.bounds(), epsilon) for line in lines]
     names = [line.name for line in lines]
     traces: list[Trace] = []
@@ -225,13 +226,11 @@ def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = 
                 "marker": {
                     "color": with_opacity(colours[verdict], 0.25 if verdict == "undecided" else 1.0),
                     "line": {"color": style.paper, "width": 1},
-                    "pattern": {"shape": pattern, "fgcolor": with_opacity(style.paper, 0.35), "size": 7},
+                    "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": lines_in[verdict], "size": 7},
                 },
                 "hovertemplate": f"%{{y}}<br>{words}: %{{x:.3f}}<extra></extra>",
             }
         )
-        if verdict == "undecided":
-            traces[-1]["marker"]["pattern"]["fgcolor"] = with_opacity(style.muted, 0.6)
     axis = {"zeroline": False, "tickfont": {"color": style.muted, "size": 12}, "fixedrange": True}
     layout = {
         "height": height or 96 + 34 * len(lines),
@@ -239,7 +238,15 @@ def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = 
         "bargap": 0.3,
         "margin": {"l": 8, "r": 16, "t": 32, "b": 44},
         "xaxis": {**axis, "range": [0, 1], "tickformat": ".0%", "gridcolor": style.grid},
-        "yaxis": {**axis, "autorange": "reversed", "automargin": True, "tickfont": {"color": style.ink, "size": 13}},
+        "yaxis": {
+            **axis,
+            "autorange": "reversed",
+            "automargin": True,
+            "tickfont": {"color": style.ink, "size": 13},
+            "ticks": "outside",
+            "ticklen": 6,
+            "tickcolor": "rgba(0,0,0,0)",
+        },
         "legend": {
             "orientation": "h",
             "y": 1.0,
@@ -369,12 +376,12 @@ def _marks(line: RobustLine, style: Style, upto: float) -> list[Trace]:
     for kind, radii, _ in line.sides():
         marker = {"symbol": symbol, "color": colour, "size": 7, "line": {"color": style.paper, "width": 0.5}}
         trace = _curve(line, f"{kind}, markers", at, robust_error(radii, at))
-        traces.append(trace | {"mode": "markers", "marker": marker, "hoverinfo": "skip"})
+        traces.append(trace | {"mode": "markers", "marker": marker, "hoverinfo": "skip", "cliponaxis": False})
     for kind, radius, error in _paper_values(line, upto):
         marker = {"symbol": f"{symbol}-open", "color": colour, "size": 14, "line": {"width": 2}}
         template = f"{line.label} in the paper: {kind.split(', ')[1]} error %{{y:.3f}} at ε = %{{x:g}}<extra></extra>"
         trace = _curve(line, kind, radius, error)
-        traces.append(trace | {"mode": "markers", "marker": marker, "hovertemplate": template})
+        traces.append(trace | {"mode": "markers", "marker": marker, "hovertemplate": template, "cliponaxis": False})
     return traces
 
 
@@ -415,7 +422,8 @@ def _legend_keys(lines: Sequence[RobustLine], style: Style, confidence: float | 
         dash = "dash" if kind == EMPIRICAL else "solid"
         whose = "" if len(labels) == len(lines) or len(sources) <= 2 else f" ({', '.join(labels)})"
         verb = {CERTIFIED: "proved", "exact": "exact", EMPIRICAL: "reached"}[kind]
-        key(f"{verb}: {source or kind}{whose}", "lines", line={"color": style.muted, "width": 2.5, "dash": dash})
+        words = "exact radii" if source == "Exact" else f"{verb}: {source or kind}"
+        key(f"{words}{whose}", "lines", line={"color": style.muted, "width": 2.5, "dash": dash})
     if any(line.certified is not None and line.empirical is not None and not line.exact for line in lines):
         key("between: undecided", "markers", marker={"symbol": "square", "size": 12, "color": _faint(style, 0.25)})
     if confidence is not None:
@@ -459,7 +467,7 @@ def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height:
                 "y": 1.0,
                 "yref": "paper",
                 "yanchor": "bottom",
-                "text": f"ε = {number(epsilon)}",
+                "text": f"ε = {epsilon:g}",
                 "showarrow": False,
                 "font": {"color": style.ink, "size": 13},
             }
@@ -473,7 +481,7 @@ def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height:
             "title": {"text": f"radius ε in {norm}", **title},
             "nticks": 8,
         },
-        "yaxis": {**axis, "range": [-0.015, 1.015], "title": {"text": "robust error", **title}, "dtick": 0.2},
+        "yaxis": {**axis, "range": [-0.015, 1.015], "title": {"text": "robust error (share of points)", **title}, "dtick": 0.2},
         "showlegend": legend,
         "legend": {
             "orientation": "h",

@@ -52,7 +52,7 @@ def test_an_exact_line_is_one_line_without_a_band() -> None:
     found = traces(curves_figure([EXACT], LIGHT))
     assert "Euclidean, empirical" not in found
     assert found["Euclidean, certified"].fill is None
-    assert "exact: Exact" in found
+    assert "exact radii" in found
     assert not any("between" in name for name in found)
 
 
@@ -120,7 +120,7 @@ def test_points_that_never_fall_do_not_stretch_the_axis() -> None:
 def test_the_radius_is_marked() -> None:
     layout = curves_figure([LINE], LIGHT, epsilon=0.25).layout
     assert layout.shapes[0].x0 == layout.shapes[0].x1 == 0.25
-    assert layout.annotations[0].text == "ε = 0.250"
+    assert layout.annotations[0].text == "ε = 0.25"
 
 
 def test_verdict_bars_show_the_shares() -> None:

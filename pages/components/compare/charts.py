@@ -181,7 +181,8 @@ def _chart(
         tuple(lines),
         tuple(_notes(name, shown, lines, setting, view)),
         tuple(
-            f"{', '.join(label for why, label in refused if why == reason)}: not drawn together, because {reason}."
+            f"{', '.join(label for why, label in refused if why == reason)}: certificate and attack are not drawn "
+            f"together, because {reason}. Radii against different attackers do not belong on one chart."
             for reason in dict.fromkeys(why for why, _ in refused)
         ),
     )
@@ -230,12 +231,7 @@ def _notes(
     notes = []
     for run, contender in shown:
         sizes = [len(e) for e in contender.evaluations]
-        for evaluation in contender.evaluations:
-            if not evaluation.whole:
-                what = "certified" if evaluation.kind == "certify" else "attacked"
-                notes.append(
-                    f"⏳ {run.label} is partial: {len(evaluation):,} of {evaluation.planned:,} points {what} so far."
-                )
+        notes += [_partial(run, evaluation) for evaluation in contender.evaluations if not evaluation.whole]
         if len(set(sizes)) > 1:
             notes.append(
                 f"{run.label}: {sizes[0]:,} points were certified and {sizes[1]:,} attacked; "
@@ -251,6 +247,15 @@ def _notes(
         notes.append("The attacks differ between the methods; a stronger one makes a method look weaker.")
     notes += _paper_notes(name, lines, setting, view)
     return _merged(notes)
+
+
+def _partial(run: Run, evaluation: Evaluation) -> str:
+    state = next((job.state for job in run.jobs if job.id == evaluation.made.get("job")), "running")
+    what = "certified" if evaluation.kind == "certify" else "attacked"
+    count = f"{run.label} is partial: {len(evaluation):,} of {evaluation.planned:,} points {what}"
+    if state in ("cancelled", "failed", "lost"):
+        return f"{count}, then the job was {'cancelled' if state == 'cancelled' else 'interrupted'}. Retry it on Train."
+    return f"{count} so far; the curve follows while the job runs."
 
 
 def _merged(notes: list[str]) -> list[str]:
@@ -297,7 +302,14 @@ def _left_out(
             there = "; ".join(dict.fromkeys(f"K = {s.n_neighbors}, {s.threat.describe()}" for s in settings))
             words = f"has no results for this choice; it has some for {there}"
         sentences.setdefault(words, []).append(run.label)
-    return [f"{title}: {', '.join(labels)} {words}." for words, labels in sentences.items()]
+    return [
+        f"{title}: {', '.join(labels)} {words if len(labels) == 1 else _plural(words)}."
+        for words, labels in sentences.items()
+    ]
+
+
+def _plural(words: str) -> str:
+    return words.replace("has ", "have ", 1).replace("; it has", "; they have")
 
 
 def _unknown_runs(view: View, catalogue: Catalogue) -> list[str]:

@@ -20,15 +20,16 @@ from .controls import bound, on_change
 from .pictures import picture_buttons
 from .snippet import computed_lines, stored_lines
 
+HEIGHT = 500
 CONFIG = {"displayModeBar": False, "doubleClick": False}
 CAPTION = (
-    "Lower is safer. A curve shows the share of points that are wrong or might be made wrong by a step of length ε: "
-    "**solid** is proved to be the worst case, **dashed** is what an attack really did; the truth lies in the shaded "
-    "part between."
+    "Lower is safer. Solid is proved: no step of length ε makes more points wrong. Dashed was reached by an attack. "
+    "The truth lies in the shaded part between."
 )
-EXACT_CAPTION = (
-    "Lower is safer. A curve shows the share of points that are wrong or can be made wrong by a step of length ε. "
-    "For K = 1 the radius of every point is known exactly, so there is one line and nothing is undecided."
+EXACT_CAPTION = "Lower is safer. Every radius is known exactly here: one line for each metric, nothing undecided."
+PROVED_CAPTION = "Lower is safer. Solid is proved: no step of length ε makes more points wrong."
+REACHED_CAPTION = (
+    "Lower is safer. Dashed was reached by an attack; a stronger one may reach more. Nothing is proved here."
 )
 FORMULA = r"""
 Point $x$ with label $y$ has the robust radius $\varepsilon^*(x) = \min \{\lVert\delta\rVert : f(x+\delta) \ne y\}$,
@@ -56,10 +57,8 @@ COLUMNS = {
     "attackable": "Can be flipped",
     "median radius": "Median proved radius",
 }
-TABLE_CAPTION = (
-    "Ranked by certified error at ε, the lowest first; ★ is the best of its column. Proved safe, undecided and can be "
-    "flipped add up to all points; what was wrong already counts as flipped."
-)
+BARS_CAPTION = "Every point is one of the three. What is wrong already counts as flipped."
+TABLE_CAPTION = "The lowest certified error comes first; ★ is the best of its column."
 
 
 def epsilon_range(charts: list[Chart]) -> tuple[float, float]:
@@ -95,22 +94,32 @@ def show_charts(charts: list[Chart], scene: Scene) -> None:
             on_change=on_change("eps", lambda value: float(f"{value:.12g}")),
         )
         epsilon = current_epsilon(CHOICES.current(), charts)
-    per_line = 1 if len(charts) == 1 else 2
-    for first in range(0, len(charts), per_line):
-        columns = st.columns(per_line, gap="medium")
-        for index, column in enumerate(columns[: len(charts) - first], start=first):
+    if len(charts) == 1:
+        left, right = st.columns([5, 3], gap="medium")
+        with left:
+            _show_curves(charts[0], 0, epsilon, view)
+        with right:
+            _show_bars(charts[0], 0, epsilon, view)
+            _show_notes(charts[0])
+    for first in range(0, len(charts) if len(charts) > 1 else 0, 2):
+        for index, column in zip(range(first, len(charts)), st.columns(2, gap="medium"), strict=False):
             with column:
-                _show_curves(charts[index], index, epsilon, view, narrow=per_line == 2)
-    for index, chart in enumerate(charts):
-        _show_verdicts(chart, index, epsilon, view, titled=len(charts) > 1)
+                _show_curves(charts[index], index, epsilon, view)
+                _show_bars(charts[index], index, epsilon, view)
+                _show_notes(charts[index])
+    if "table" not in view.hide:
+        for index, chart in enumerate(charts):
+            _show_table(chart, index, epsilon, titled=len(charts) > 1)
+        st.caption(TABLE_CAPTION)
     with st.expander("The formula"):
         st.markdown(FORMULA)
+    on_demand("How these results were made", "cmp_open_made", lambda: _made(charts))
     if "python" not in view.hide:
         on_demand("Copy link and Python", "cmp_open_copy", lambda: _copy(charts, scene, epsilon))
     CHOICES.publish()
 
 
-def _show_curves(chart: Chart, index: int, epsilon: float, view: View, narrow: bool) -> None:
+def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
     style = current_style()
     upto = largest_radius(chart.lines)
     confidence = CONFIDENCE if view.band else None
@@ -123,7 +132,7 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View, narrow: b
             upto=upto,
             confidence=confidence,
             norm=chart.norm,
-            height=500 if narrow else 520,
+            height=HEIGHT,
         ),
         key=f"cmp_curves{index}",
         theme=None,
@@ -131,13 +140,26 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View, narrow: b
         alt=curves_alt(chart.lines, epsilon, chart.norm),
     )
     if index == 0:
-        st.caption(EXACT_CAPTION if all(line.exact for line in chart.lines) else CAPTION)
-    for refusal in chart.refused:
-        st.info(f"Radii against different attackers do not belong on one chart. {refusal}", icon="✋")
-    if chart.notes:
-        st.caption("  \n".join(chart.notes))
+        st.caption(_caption(chart))
     if "export" not in view.hide:
         _exports(chart, index, upto, confidence)
+
+
+def _caption(chart: Chart) -> str:
+    """What to look for, by what is drawn."""
+    if all(line.exact for line in chart.lines):
+        return EXACT_CAPTION
+    if all(line.certified is None for line in chart.lines):
+        return REACHED_CAPTION
+    return PROVED_CAPTION if all(line.empirical is None for line in chart.lines) else CAPTION
+
+
+def _show_notes(chart: Chart) -> None:
+    """What is missing, partial or not alike."""
+    for refusal in chart.refused:
+        st.info(refusal, icon="ℹ️")
+    for note in chart.notes:
+        st.caption(note)
 
 
 def _exports(chart: Chart, index: int, upto: float, confidence: float | None) -> None:
@@ -156,27 +178,35 @@ def _exports(chart: Chart, index: int, upto: float, confidence: float | None) ->
         )
 
 
-def _show_verdicts(chart: Chart, index: int, epsilon: float, view: View, titled: bool) -> None:
-    where = f" · {chart.title}" if titled else ""
-    st.markdown(f"**At ε = {epsilon:g}{where}**")
+def _show_bars(chart: Chart, index: int, epsilon: float, view: View) -> None:
+    if "bars" in view.hide:
+        return
+    st.markdown(f"**What is known at ε = {epsilon:g}**")
     try:
         table = verdicts_table(chart.lines, epsilon)
-        ranked = sorted(chart.lines, key=lambda line: list(table["method"]).index(line.name))
-        bars = verdicts_figure(ranked, epsilon, current_style())
+        order = list(table["method"])
+        bars = verdicts_figure(sorted(chart.lines, key=lambda line: order.index(line.name)), epsilon, current_style())
     except ValueError as reason:
         st.error(f"These results contradict each other: {reason}. One of them was not made for this metric.")
         return
-    if "bars" not in view.hide:
-        st.plotly_chart(
-            bars,
-            key=f"cmp_bars{index}",
-            theme=None,
-            config=CONFIG,
-            alt=f"Shares of points proved safe, undecided and flipped at ε = {epsilon:g}; the table has the numbers.",
-        )
-    if "table" not in view.hide:
-        st.table(readable(table), border="horizontal", hide_index=True, alt=f"The numbers at ε = {epsilon:g}")
-        st.caption(TABLE_CAPTION)
+    st.plotly_chart(
+        bars,
+        key=f"cmp_bars{index}",
+        theme=None,
+        config=CONFIG,
+        alt=f"Shares of points proved safe, undecided and flipped at ε = {epsilon:g}; the table has the numbers.",
+    )
+    if index == 0:
+        st.caption(BARS_CAPTION)
+
+
+def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:
+    try:
+        table = verdicts_table(chart.lines, epsilon)
+    except ValueError:  # said above the bars
+        return
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {chart.title}' if titled else ''}**", width="content")
         st.download_button(
             "Table as CSV",
             data=lambda: csv_of(table.assign(epsilon=epsilon)),
@@ -185,6 +215,7 @@ def _show_verdicts(chart: Chart, index: int, epsilon: float, view: View, titled:
             key=f"cmp_table_csv{index}",
             on_click="ignore",
         )
+    st.table(readable(table), border="horizontal", hide_index=True, alt=f"The numbers at ε = {epsilon:g}")
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
@@ -214,6 +245,32 @@ def csv_of(table: pd.DataFrame) -> bytes:
 def file_name(chart: Chart) -> str:
     words = "".join(c if c.isascii() and c.isalnum() else "-" for c in chart.dataset.lower())
     return f"robust-error-{words}-k{chart.setting.n_neighbors}"
+
+
+def made_table(charts: list[Chart]) -> pd.DataFrame:
+    """Where every curve comes from: method, points, date, seconds, and how it departs from the paper's protocol."""
+    rows = []
+    for chart in charts:
+        for run, contender in zip(chart.runs, chart.contenders, strict=True):
+            for found in contender.evaluations:
+                seconds = found.made.get("seconds")
+                rows.append(
+                    {
+                        "Dataset": found.dataset_title,
+                        "Metric": run.label,
+                        "Method": found.describe_method(),
+                        "Attacker": found.threat.describe(),
+                        "Points": f"{len(found):,}" if found.whole else f"{len(found):,} of {found.planned:,}",
+                        "Time": "" if seconds is None else f"{seconds:,.0f} s",
+                        "Date": str(found.made.get("date", "")),
+                        "Differs from the paper's protocol": str(found.made.get("deviation", "")),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _made(charts: list[Chart]) -> None:
+    st.table(made_table(charts), border="horizontal", hide_index=True, alt="How each curve was computed")
 
 
 def pinned_link(charts: list[Chart], scene: Scene, epsilon: float) -> str:

@@ -12,7 +12,7 @@ HTML = """<div><button data-format="png">PNG</button><button data-format="svg">S
 CSS = """
 div {display: flex; gap: 0.5rem;}
 button {
-  font: inherit; font-size: 1rem; line-height: 1.6; padding: 0.25rem 0.75rem; min-height: 2.5rem; cursor: pointer;
+  font: inherit; font-size: 0.875rem; line-height: 1.6; padding: 0.25rem 0.75rem; min-height: 2.5rem; cursor: pointer;
   color: var(--st-text-color); background: var(--st-background-color);
   border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, 0.4rem);
 }

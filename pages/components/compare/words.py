@@ -28,13 +28,13 @@ def show_empty() -> None:
 def show_nothing_fits(scene: Scene) -> None:
     """There are results, but none for this choice."""
     if not any(found for runs in scene.evaluations.values() for found in runs.values()):
-        st.info("No metric is chosen that has results. Choose some on the left, or evaluate one of yours.", icon="👈")
+        st.info("No metric is chosen that has results. Choose some on the left, or evaluate one of yours.", icon="ℹ️")
         return
     threat = f"{NORM_TITLES[scene.norm or 'l2']}, {LIMIT_WORDS[scene.limit or 'free']}"
     st.info(
         f"Nothing was computed for K = {scene.k}, {threat}, with this certificate and attack. "
         "Below is what there is; choose it on the left.",
-        icon="👈",
+        icon="ℹ️",
     )
 
 
