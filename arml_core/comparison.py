@@ -80,10 +80,6 @@ class Contender:
     def whole(self) -> bool:
         return all(found.whole for found in self.evaluations)
 
-    @property
-    def clean_error(self) -> float:
-        return float(1 - self.correct.mean())
-
     def attack_words(self) -> str:
         """The name, steps and seed of the attack."""
         if self.attack is not None:

@@ -81,7 +81,7 @@ def test_the_rows_both_have_are_joined_in_their_order() -> None:
     np.testing.assert_array_equal(found.lower, [0.1, 0.3])
     np.testing.assert_array_equal(found.upper, [0.0, 0.2])
     assert found.n_points == 2
-    assert found.clean_error == 0.0
+    assert found.correct.all()
     with pytest.raises(ValueError, match="no row in common"):
         join(certificate(n=1), attack(n=1, rows=np.array([5])))
 

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..curves import dkw_band, robust_error, robust_error_curve, verdict_shares
-from ..rounding import FloatArray
+from ..rounding import BoolArray, FloatArray
 from .draw import FONT
 from .palette import LIGHT, Style, with_opacity
 
@@ -24,8 +24,8 @@ CERTIFIED, EMPIRICAL, PAPER_CERTIFIED, PAPER_EMPIRICAL = (
 CONFIDENCE = 0.95
 MOST_STEPS = 400  # of a drawn staircase: one per pixel or two
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "star", "pentagon", "hexagon")
-_LIGHT = ("#1B1F24", "#D55E00", "#009E73", "#B0558A", "#A87400", "#0072B2", "#6E6A00", "#2A86B8")
-_DARK = ("#F2F4F7", "#FF8F45", "#2CC298", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#9DB7FF")
+_LIGHT = ("#1B1F24", "#D55E00", "#009E73", "#B0558A", "#7A7500", "#0072B2", "#A87400", "#2A86B8")
+_DARK = ("#F2F4F7", "#FF8F45", "#2CC298", "#CC79A7", "#F0E442", "#56B4E9", "#E69F00", "#9DB7FF")
 MOST_LINES = len(SYMBOLS)
 VERDICTS = (
     ("certified", "proved safe", ""),
@@ -50,7 +50,7 @@ class RobustLine:
     `certified` and `empirical` are radii of the same points: lower bounds, and upper bounds from an attack; one of
     them may be missing. `exact` says that both are the same number for every point: one line is drawn. `certificate`
     and `attack` say in words where they come from (an attack's name, steps and seed). `place` chooses colour and
-    marker. `clean_error` is the share of wrong answers. The paper's values are errors at `paper_radii`.
+    marker. `wrong` tells which points are answered wrongly. The paper's values are errors at `paper_radii`.
     """
 
     label: str
@@ -61,7 +61,7 @@ class RobustLine:
     attack: str = ""
     place: int = 0
     partial: bool = False
-    clean_error: float | None = None
+    wrong: BoolArray | None = None
     paper_radii: FloatArray | None = None
     paper_certified: FloatArray | None = None
     paper_empirical: FloatArray | None = None
@@ -93,11 +93,13 @@ class RobustLine:
             yield EMPIRICAL, self.empirical, self.attack
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper radii for verdicts: nothing proved is 0, nothing found is ∞."""
+        """Lower and upper radii for verdicts: nothing proved is 0, nothing found is ∞ unless the answer is wrong."""
         lower = np.zeros(self.n_points) if self.certified is None else self.certified
         if self.exact and self.certified is not None:
             return lower, lower
-        return lower, np.full(self.n_points, np.inf) if self.empirical is None else self.empirical
+        if self.empirical is not None:
+            return lower, self.empirical
+        return lower, np.full(self.n_points, np.inf) if self.wrong is None else np.where(self.wrong, 0.0, np.inf)
 
 
 def curves_figure(
@@ -177,7 +179,7 @@ def verdicts_table(lines: Sequence[RobustLine], epsilon: float) -> pd.DataFrame:
             {
                 "method": line.name,
                 "points": line.n_points,
-                "clean error": np.nan if line.clean_error is None else line.clean_error,
+                "clean error": np.nan if line.wrong is None else float(line.wrong.mean()),
                 "certified error": 1 - share.certified if proved else np.nan,
                 "empirical error": share.attackable if reached else np.nan,
                 "certified": share.certified,
@@ -194,7 +196,8 @@ def best_rows(table: pd.DataFrame) -> dict[str, list[int]]:
     """For each column of a verdicts table the rows with the best value; none where all rows are equal."""
     best: dict[str, list[int]] = {}
     for column, pick in BEST_IS.items():
-        values = table[column].dropna()
+        known = {"certified": "certified error", "attackable": "empirical error"}.get(column, column)
+        values = table.loc[table[known].notna(), column]
         if len(values) > 1 and values.nunique() > 1:
             target = values.min() if pick == "low" else values.max()
             best[column] = [int(row) for row in values.index[values == target]]
@@ -481,7 +484,12 @@ def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height:
             "title": {"text": f"radius ε in {norm}", **title},
             "nticks": 8,
         },
-        "yaxis": {**axis, "range": [-0.015, 1.015], "title": {"text": "robust error (share of points)", **title}, "dtick": 0.2},
+        "yaxis": {
+            **axis,
+            "range": [-0.015, 1.015],
+            "title": {"text": "robust error (share of points)", **title},
+            "dtick": 0.2,
+        },
         "showlegend": legend,
         "legend": {
             "orientation": "h",

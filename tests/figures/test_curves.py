@@ -136,7 +136,7 @@ def test_verdict_bars_show_the_shares() -> None:
 
 
 def test_the_ranked_table() -> None:
-    better = RobustLine("better", LOWER + 0.1, UPPER + 0.2, clean_error=0.0, place=1)
+    better = RobustLine("better", LOWER + 0.1, UPPER + 0.2, wrong=np.zeros(100, dtype=bool), place=1)
     only = RobustLine("attacked only", empirical=UPPER, place=2)
     table = verdicts_table([LINE, only, better], 0.4)
     assert list(table["method"]) == ["better", "ARML", "attacked only"]
@@ -148,6 +148,15 @@ def test_the_ranked_table() -> None:
     assert "clean error" not in best  # one value alone is not the best of anything
     same = best_rows(verdicts_table([LINE, RobustLine("same", LOWER, UPPER)], 0.4))
     assert "certified error" not in same
+
+
+def test_without_an_attack_only_wrong_answers_count_as_flipped() -> None:
+    line = RobustLine("proved only", LOWER, wrong=LOWER == 0)
+    table = verdicts_table([line, RobustLine("other", LOWER / 2, wrong=LOWER == 0)], 0.4)
+    assert table.loc[0, "attackable"] == table.loc[0, "clean error"] == 0.1
+    assert pd.isna(table.loc[0, "empirical error"])
+    assert "attackable" not in best_rows(table)
+    assert best_rows(table)["certified"] == [0]
 
 
 def test_an_unfinished_line_says_so() -> None:

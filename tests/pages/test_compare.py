@@ -217,6 +217,7 @@ def test_for_one_neighbour_there_is_one_exact_line() -> None:
         assert [kind for kind, _, _ in line.sides()] == ["certified"]
     app = page(k="1")
     assert set(column(app, "Undecided").values()) == {"0.000"}
+    assert "exact" in set(curves_table(chart.lines)["kind"])
     assert "known exactly" in words(app)
 
 

@@ -204,7 +204,7 @@ def _line(name: str, run: Run, contender: Contender, setting: Setting, paper: bo
         attack=contender.attack_words(),
         place=run.place,
         partial=not contender.whole,
-        clean_error=contender.clean_error,
+        wrong=~contender.correct,
         **radii,
         **values,
     )

@@ -139,8 +139,7 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
         config=CONFIG,
         alt=curves_alt(chart.lines, epsilon, chart.norm),
     )
-    if index == 0:
-        st.caption(_caption(chart))
+    st.caption(_caption(chart))
     if "export" not in view.hide:
         _exports(chart, index, upto, confidence)
 
@@ -196,8 +195,7 @@ def _show_bars(chart: Chart, index: int, epsilon: float, view: View) -> None:
         config=CONFIG,
         alt=f"Shares of points proved safe, undecided and flipped at ε = {epsilon:g}; the table has the numbers.",
     )
-    if index == 0:
-        st.caption(BARS_CAPTION)
+    st.caption(BARS_CAPTION)
 
 
 def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:

@@ -64,7 +64,7 @@ def _line(run: Run, contender: Contender, line: RobustLine) -> list[str]:
     made += [")"]
     arguments = [repr(line.label), "found.lower", "found.upper", "exact=found.exact"]
     arguments += [f"certificate={line.certificate!r}", f"attack={line.attack!r}", f"place={line.place}"]
-    arguments += ["clean_error=found.clean_error"]
+    arguments += ["wrong=~found.correct"]
     if line.partial:
         arguments.append("partial=True")
     for name in ("paper_radii", "paper_certified", "paper_empirical"):
