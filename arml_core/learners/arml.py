@@ -21,7 +21,7 @@ from .early_stop import HeldOut, split_off
 from .neighbours import SortedByClass
 from .picks import SampledPicks, UnsampledPicks
 from .precision import choose_dtype
-from .triplets import LOSSES, triplet_radius
+from .triplets import LOSSES, loss_and_gradient
 
 OBJECTIVES = ("sampled", "unsampled")
 FULL_BATCH = 10_000
@@ -131,14 +131,14 @@ class ARML(MahalanobisLearner):
             g=torch.tensor(start, dtype=dtype, device=device, requires_grad=True),
             points=points,
             picks=self._picks(points, seed),
-            loss=LOSSES[check_choice("loss", self.loss, tuple(LOSSES))],
+            loss=check_choice("loss", self.loss, tuple(LOSSES)),
             n_epochs=check_int("n_epochs", self.n_epochs, 1),
             refresh=check_int("refresh", self.refresh, 1),
             learning_rate=check_real("learning_rate", self.learning_rate, 0.0, open_low=True),
         )
         if held.any():
             k = check_int("n_neighbors", self.n_neighbors, 1)
-            run.held_out = HeldOut(points, X[held], codes[held], k, run.loss, patience)
+            run.held_out = HeldOut(points, X[held], codes[held], k, LOSSES[run.loss], patience)
         if resume is not None:
             run.restore(resume)
         return run.train(callback)
@@ -162,7 +162,7 @@ class _Run:
     g: Tensor
     points: SortedByClass
     picks: SampledPicks | UnsampledPicks
-    loss: Any
+    loss: str
     n_epochs: int
     refresh: int
     learning_rate: float
@@ -182,13 +182,9 @@ class _Run:
                     break
                 self.picks.refresh(g.detach())
             anchors, positive, negative = self.picks.draw(g.detach())
-            radius = triplet_radius(g, x[anchors], x[positive], x[negative])
-            loss = self.loss(radius).mean()
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
+            losses[epoch], g.grad, radius = loss_and_gradient(g, x[anchors], x[positive], x[negative], self.loss)
             optimizer.step()
-            losses[epoch] = loss.detach()
-            radii[epoch] = radius.detach().clamp(min=0).mean()
+            radii[epoch] = radius.clamp_(min=0).mean()
             self.done = epoch + 1
             if callback is not None:
                 numbers = {"loss": float(losses[epoch]), "radius": float(radii[epoch])}

@@ -6,7 +6,7 @@ import torch
 
 from arml_core.learners.neighbours import SortedByClass, rank_neighbours, rank_neighbours_of
 from arml_core.learners.picks import SampledPicks, UnsampledPicks
-from arml_core.learners.triplets import LOSSES, triplet_radius
+from arml_core.learners.triplets import LOSSES, loss_and_gradient, triplet_radius
 
 from .data import blobs
 
@@ -43,18 +43,29 @@ def test_moving_by_the_radius_makes_both_equally_near():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("rank", [4, 2])
+@pytest.mark.parametrize("rank", [4, 2, 1])
 def test_gradient_by_finite_differences(loss, rank):
     g, (x, i, j) = components(rank), triplet(30)
 
     def value(flat):
         return float(LOSSES[loss](triplet_radius(torch.as_tensor(flat.reshape(rank, 4)), x, i, j)).mean())
 
-    leaf = g.clone().requires_grad_()
-    LOSSES[loss](triplet_radius(leaf, x, i, j)).mean().backward()
+    mean, gradient, radius = loss_and_gradient(g, x, i, j, loss)
+    assert float(mean) == value(g.numpy().ravel())
+    np.testing.assert_array_equal(radius, triplet_radius(g, x, i, j))
     flat, step = g.numpy().ravel(), 1e-6
     numeric = [(value(flat + step * e) - value(flat - step * e)) / (2 * step) for e in np.eye(flat.size)]
-    np.testing.assert_allclose(leaf.grad.numpy().ravel(), numeric, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(gradient.numpy().ravel(), numeric, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("rank", [4, 1])
+def test_gradient_equals_automatic_differentiation_with_coinciding_points(loss, rank):
+    g, (x, i, j) = components(rank), triplet(30)
+    j[3] = i[3]
+    leaf = g.clone().requires_grad_()
+    LOSSES[loss](triplet_radius(leaf, x, i, j)).mean().backward()
+    np.testing.assert_allclose(loss_and_gradient(g, x, i, j, loss)[1], leaf.grad, rtol=1e-12, atol=1e-15)
 
 
 def test_losses_are_the_named_functions():
