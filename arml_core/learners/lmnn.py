@@ -28,14 +28,18 @@ class LMNN(MahalanobisLearner):
         regularization · Σ_it d_it + (1 - regularization) · Σ_itl [1 + d_it - d_il]₊     (l of another class).
 
     Up to 10,000 points the method is metric-learn's (gradient descent with a growing step from the identity),
-    without its lists of impostors; beyond, Adam on random anchors, each against all points. A class with fewer
-    points has fewer targets; a class of one has none.
+    without its lists of impostors and with steps that grow faster: metric-learn's 1 % spends most iterations on
+    leaving the first step of 1e-7. With 10 % the objective ends 0.06 % (Splice) and 0.5 % (digits) above that, after
+    a quarter of the iterations, and no value of the robust-error curves moves by more than 0.006. Beyond 10,000
+    points: Adam on random anchors, each against all points. A class with fewer points has fewer targets; a class of
+    one has none.
 
     Parameters
     ----------
     n_neighbors : the number of targets.
     regularization : the weight of the pull.
     learning_rate : the first step of the descent.
+    growth : what a step that worked is multiplied by; 1.01 gives metric-learn's own path.
     min_iter, max_iter, tol : the descent ends when the objective falls by less than `tol`.
     solver : "descent", "stochastic", or "auto" for the first up to 10,000 points and the second beyond.
     n_steps, batch_size, step_size : of the stochastic solver.
@@ -49,6 +53,7 @@ class LMNN(MahalanobisLearner):
         n_neighbors: int = 3,
         regularization: float = 0.5,
         learning_rate: float = 1e-7,
+        growth: float = 1.1,
         min_iter: int = 50,
         max_iter: int = 1000,
         tol: float = 1e-3,
@@ -65,6 +70,7 @@ class LMNN(MahalanobisLearner):
         self.n_neighbors = n_neighbors
         self.regularization = regularization
         self.learning_rate = learning_rate
+        self.growth = growth
         self.min_iter = min_iter
         self.max_iter = max_iter
         self.tol = tol
@@ -82,6 +88,7 @@ class LMNN(MahalanobisLearner):
         start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
         descent = {
             "learning_rate": check_real("learning_rate", self.learning_rate, 0.0, open_low=True),
+            "growth": check_real("growth", self.growth, 1.0),
             "min_iter": check_int("min_iter", self.min_iter, 0),
             "max_iter": check_int("max_iter", self.max_iter, 1),
             "tol": check_real("tol", self.tol, 0.0),

@@ -134,6 +134,7 @@ _ENTRIES = (
             Parameter("n_neighbors", "int", 3, "Target neighbours of each point.", low=1, high=1000, advanced=False),
             Parameter("regularization", "float", 0.5, "Weight of the pull against the push.", high=1.0),
             Parameter("learning_rate", "float", 1e-7, "First step of the descent.", open_low=True),
+            Parameter("growth", "float", 1.1, "Lengthens a step that worked; metric-learn's is 1.01.", low=1.0),
             Parameter("min_iter", "int", 50, "The fewest iterations."),
             Parameter("max_iter", "int", 1000, "The most iterations.", low=1, advanced=False),
             Parameter("tol", "float", 1e-3, _TOL),

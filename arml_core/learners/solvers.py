@@ -53,12 +53,13 @@ def gradient_descent(
     objective: PairObjective,
     start: FloatArray,
     learning_rate: float,
+    growth: float,
     min_iter: int,
     max_iter: int,
     tol: float,
     callback: Callback | None,
 ) -> Learned:
-    """metric-learn's rule for LMNN: halve the step until the objective falls, else lengthen it by 1 %.
+    """metric-learn's rule for LMNN: halve the step until the objective falls, else multiply it by `growth`.
 
     Ends after `max_iter` iterations, or when the objective falls by less than `tol` after `min_iter` of them.
     """
@@ -77,7 +78,7 @@ def gradient_descent(
             learning_rate /= 2
         g, gradient = trial, trial_gradient
         values.append(float(trial_value))
-        learning_rate *= 1.01
+        learning_rate *= growth
         report(callback, len(values), max_iter, objective=values[-1], metric=_metric_of(g))
         if iteration > min_iter and abs(change) < tol:
             break

@@ -92,7 +92,7 @@ def test_batches_of_anchors_add_up_to_the_whole(name):
     [
         (NCA(), "NCA", {}),
         (NCA(n_components=3), "NCA", {"n_components": 3, "init": "pca"}),
-        (LMNN(max_iter=200), "LMNN", {"max_iter": 200}),
+        (LMNN(max_iter=200, growth=1.01), "LMNN", {"max_iter": 200}),
         (ITML(random_state=5), "ITML_Supervised", {"random_state": 5}),
         (LFDA(), "LFDA", {}),
         (LFDA(n_components=2, embedding_type="plain"), "LFDA", {"n_components": 2, "embedding_type": "plain"}),
@@ -110,7 +110,7 @@ def test_same_metric_as_metric_learn(learner, name, parameters):
 
 
 @pytest.mark.parametrize(
-    "learner", [NCA(), LMNN(max_iter=20), ITML(random_state=0), LFDA()], ids=lambda e: type(e).__name__
+    "learner", [NCA(), LMNN(max_iter=20, growth=1.01), ITML(random_state=0), LFDA()], ids=lambda e: type(e).__name__
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning:metric_learn")
 def test_backend_metric_learn_is_the_reference_itself(learner):
