@@ -36,7 +36,10 @@ def _show_bars(prepared: Prepared) -> None:
         for job in work.jobs:
             if not (job.kind == "train" and job.state == "done"):
                 st.progress(job.fraction, text=_line(job))
-        st.button("Cancel", key="cf_cancel", on_click=_cancel, args=(work,))
+        with st.container(horizontal=True):
+            st.button("Cancel", key="cf_cancel", on_click=_cancel, args=(work,))
+            if any(job.done for job in work.jobs[1:]) and st.button("Show the rows finished so far", key="cf_refresh"):
+                st.rerun()
 
 
 def _line(job: JobStatus) -> str:

@@ -226,7 +226,6 @@ def robust_line(work: Work, results: Results) -> RobustLine:
         certificate=CERTIFICATES[work.spec.method],
         attack=attack,
         partial=len(rows) < results.planned,
-        clean_error=float((~rows.correct).mean()),
     )
 
 

@@ -1,0 +1,220 @@
+"""The Certify page with a real worker: verdicts, one row, downloads, the Python lines, and work that ends early."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+import arml_core as arml
+from arml_core.datasets.table import apply_layout, read_table, select
+from arml_core.jobs import Client
+from arml_core.report import changed_csv
+from pages.components.certify.choices import READERS, Asked
+from pages.components.certify.downloads import report_text
+from pages.components.certify.prepare import prepare
+from pages.components.certify.results import Results, Work, results_of, work_of
+from pages.components.certify.snippet import python_lines
+from pages.components.certify.sources import find_sources
+
+from .test_certify import ROOT, SAMPLES, certifiable, page, query, said
+
+PATIENCE = 120
+LABEL = '{"label":"state"}'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_home(tmp_path_factory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARML_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.delenv("ARML_SHARED", raising=False)
+        st.cache_resource.clear()
+        Client().start_worker()
+        yield
+        Client(start=False).stop_worker()
+        st.cache_resource.clear()
+
+
+def finished(app: AppTest) -> AppTest:
+    """The page once its jobs are done."""
+    for job in query(app)["jobs"].split("~"):
+        assert Client().wait(job, PATIENCE).state == "done", Client().log(job)
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def certify(**choices: str) -> AppTest:
+    app = page(**choices)
+    assert certifiable(app), said(app)
+    app.button(key="cf_start").click().run()
+    assert not app.exception, app.exception
+    return finished(app)
+
+
+def parts(app: AppTest) -> tuple[Asked, object, object, Work, Results]:
+    """What the page holds, computed from its address."""
+    asked = Asked(**{name: READERS[name](text) for name, text in query(app).items()})
+    sources, _ = find_sources(asked)
+    prepared = prepare(asked, sources)
+    work = work_of(asked, prepared)
+    assert work is not None
+    results = results_of(asked, prepared, work)
+    assert results is not None
+    return asked, sources, prepared, work, results
+
+
+def counts(app: AppTest) -> dict[str, int]:
+    return {metric.label: int(metric.value.split()[0].replace(",", "")) for metric in app.metric}
+
+
+def test_the_sample_in_one_click() -> None:
+    app = page()
+    app.button(key="cf_sample_pumps").click().run()
+    app = finished(app)
+    assert counts(app) == {"Certified": 90, "Undecided": 0, "Attackable": 8, "Wrong already": 0}
+    assert any(text.value == "#### Line 59" for text in app.markdown)
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    assert sorted(table["line"][:8]) == [22, 26, 50, 53, 54, 59, 64, 71]
+    assert table["verdict"][0] == "✖ attackable"
+    data, _ = select(read_table(SAMPLES / "pumps.csv").table, label="state")
+    knn = arml.MahalanobisKNN(1).fit(data.X, data.y)
+    exact = knn.certify(data.X, data.y, "exact", exclude=np.arange(98))
+    assert np.allclose(np.sort(table["proved"]), np.sort(exact.lower), rtol=1e-3)
+    assert (np.sort(table["proved"]) <= np.sort(exact.lower)).all()
+
+
+def test_radius_verdict_and_row_are_looked_at_without_computing_anew() -> None:
+    app = page()
+    app.button(key="cf_sample_pumps").click().run()
+    app = finished(app)
+    jobs = query(app)["jobs"]
+    app.slider(key="cf_eps").set_value(0.05).run()
+    app.selectbox(key="cf_show").set_value("attackable").run()
+    app.selectbox(key="cf_order").set_value("file").run()
+    assert (query(app)["jobs"], query(app)["show"], query(app)["order"]) == (jobs, "attackable", "file")
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    assert table["line"].tolist() == sorted(table["line"])
+    assert set(table["verdict"]) == {"✖ attackable"}
+    again = page(**{**query(app), "row": "54"})
+    assert any(text.value == "#### Line 54" for text in again.markdown)
+    app.selectbox(key="cf_show").set_value("undecided").run()
+    assert "No row has this verdict at this ε. Choose another verdict or move ε." in said(app)
+    app.number_input(key="cf_k").set_value(3).run()
+    assert "jobs" not in query(app)
+    assert not app.metric
+
+
+CASES = {
+    "votes and attack": {"file": "few.csv", "use": LABEL, "k": "3", "method": "votes"},
+    "theorem 1": {"file": "few.csv", "use": LABEL, "k": "3", "method": "theorem1"},
+    "search, frozen": {"file": "few.csv", "use": LABEL, "k": "2", "budget": "0.05", "frozen": '["flow_l_min"]'},
+    "raw units": {"file": "pumps", "use": LABEL, "size": "file", "scaling": "standard"},
+    "own costs": {"file": "bottles", "use": '{"label":"machine"}', "size": "own", "costs": '{"glass_mm":3}'},
+    "own answer": {"file": "pumps", "use": LABEL, "labels": "0"},
+    "trained": {"file": "pumps", "use": LABEL, "metric": "lfda"},
+    "two files": {"mode": "two", "file": "pumps", "use": LABEL, "query": "few.csv", "k": "3", "method": "votes"},
+}
+
+
+@pytest.fixture
+def few(tmp_path, monkeypatch) -> str:
+    """A folder with some of the pumps as a file of one's own, uploaded too; the samples are where they always are."""
+    content = b"".join((SAMPLES / "pumps.csv").read_bytes().splitlines(keepends=True)[:15])
+    (tmp_path / "few.csv").write_bytes(content)
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    return Client(start=False).add_file(content, "few.csv")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_changed_rows_flip_and_the_python_lines_print_the_pages_numbers(name: str, few: str) -> None:
+    app = certify(**{key: few if text == "few.csv" else text for key, text in CASES[name].items()})
+    asked, sources, prepared, work, results = parts(app)
+    rows, flips = results.flips()
+    assert len(rows) == results.planned == results.attacked
+    # the downloaded rows, fed to predict, really flip
+    table, _ = read_table(changed_csv(rows, flips).encode())
+    back, found = apply_layout(rows.layout, table)
+    assert back is not None, found
+    known = np.flatnonzero(flips.known)
+    assert len(known) == rows.correct.sum()
+    metric = Client().run(work.run.id)
+    knn = arml.MahalanobisKNN(asked.k, metric=metric).fit(prepared.dataset.X_train, prepared.dataset.y_train)
+    answers = knn.predict(back.X, exclude=known if prepared.leave_one_out else None)
+    assert (answers != rows.predicted[known]).all()
+    assert (answers == flips.answers[known]).all()
+    size = rows.threat.resolve(rows.X.shape[1]).size(back.X - rows.X[known])
+    assert (size <= rows.upper[known] * (1 + 1e-5)).all()
+    assert (rows.lower <= rows.upper * (1 + 1e-9)).all()
+    # the lines run as they are printed
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(python_lines(asked, sources, prepared, work), {})
+    lines = [line.split() for line in printed.getvalue().splitlines()]
+    assert [int(line[0]) for line in lines] == rows.lines.tolist()
+    lower = np.array([float(line[2]) for line in lines])
+    assert (lower <= rows.upper * (1 + 1e-6)).all()
+    if work.spec.method != "search":
+        assert np.allclose(lower, rows.lower, rtol=1e-6, atol=1e-9)
+        assert np.allclose([float(line[3]) for line in lines], rows.upper, rtol=1e-5)
+
+
+def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) -> None:
+    first = certify(file="pumps", use=LABEL, metric="lfda")
+    run = query(first)["jobs"].split("~")[0]
+    app = certify(mode="run", run=run, query="pumps", quse=LABEL)
+    asked, sources, prepared, work, results = parts(app)
+    assert results.rows.labels is not None
+    printed = io.StringIO()
+    monkeypatch.chdir(ROOT)
+    with contextlib.redirect_stdout(printed):
+        exec(python_lines(asked, sources, prepared, work), {})
+    lower = [float(line.split()[2]) for line in printed.getvalue().splitlines()]
+    assert np.allclose(lower, results.rows.lower, rtol=1e-6)
+
+
+def test_the_report_of_the_page_names_how_it_was_made() -> None:
+    app = certify(file="pumps", use=LABEL)
+    asked, sources, prepared, work, results = parts(app)
+    text = report_text(asked, sources, prepared, work, results, 0.3)
+    for part in ("Robustness of pumps.csv", "leave-one-out", "Euclidean", "K = 1", "ℓ2 norm", "minmax"):
+        assert part in text
+
+
+def test_cancelled_work_says_so_and_goes_on() -> None:
+    app = page(file="pumps", use=LABEL, metric="arml", params='{"n_epochs":1000000}')
+    app.button(key="cf_start").click().run()
+    assert any(re.match(r"Training the metric: ", bar.text) for bar in app.get("progress"))
+    app.button(key="cf_cancel").click().run()
+    for job in query(app)["jobs"].split("~"):
+        Client().wait(job, PATIENCE)
+    app.run()
+    assert any("Training the metric was cancelled." in box.value for box in app.warning)
+    app.button(key="cf_again").click().run()
+    assert any(b.key == "cf_cancel" for b in app.button)
+    app.button(key="cf_cancel").click().run()
+
+
+def test_a_training_that_fails_gives_its_reason() -> None:
+    lonely = Client(start=False).add_file(b"x,label\n1,a\n2,b\n4,c\n", "lonely.csv")
+    app = page(file=lonely, use='{"label":"label"}', metric="arml")
+    app.button(key="cf_start").click().run()
+    for job in query(app)["jobs"].split("~"):
+        Client().wait(job, PATIENCE)
+    app.run()
+    assert any(text.startswith("Training the metric failed: ") for text in said(app)), said(app)
+
+
+def test_jobs_of_other_rows_are_not_shown() -> None:
+    app = certify(file="pumps", use=LABEL)
+    other = page(file="bottles", use='{"label":"machine"}', jobs=query(app)["jobs"])
+    assert not other.metric
+    assert certifiable(other)
