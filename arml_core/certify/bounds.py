@@ -170,7 +170,8 @@ def _screened_bound(
         bound[active] = order_statistics(values[active, :far], classes[active, :far], cases)
         more = (used[active] < place.shape[1]) & (limit[active, used[active]] < bound[active])
         active, step = active[more], MORE_ROWS
-    return bound, ~(limit[np.arange(n_test), used] < bound)
+    open_limit = np.minimum(limit[np.arange(n_test), used], candidates.rest)  # a listed bound may exceed the rest's
+    return bound, ~(open_limit < bound)
 
 
 def order_statistics(values: FloatArray, classes: IntArray, cases: list[Case]) -> FloatArray:

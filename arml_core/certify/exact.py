@@ -159,8 +159,9 @@ class _GroupSearch:
             for problem in problems:
                 self.solved[problem.b].append(problem)
                 self.incumbent[problem.b] = min(self.incumbent[problem.b], problem.size)
-        unsolved = np.minimum(floor.min(axis=1), limit[everyone, used])
-        short = limit[everyone, used] < self.incumbent[members]
+        open_limit = np.minimum(limit[everyone, used], candidates.rest)  # a listed bound may exceed the rest's
+        unsolved = np.minimum(floor.min(axis=1), open_limit)
+        short = open_limit < self.incumbent[members]
         self.lower[members] = np.where(short, np.inf, unsolved)
         return members[short]
 

@@ -120,7 +120,7 @@ class PointSearch:
         found = find_candidates(triplets, rows, depth - 1, LIST_WIDTH, places)
         promising = int(np.count_nonzero(found.bound[0] < self.upper))
         count = min(promising, MOST_NEGATIVES)
-        rest = float(found.bound[0][count]) if count < len(found.bound[0]) else float(found.rest[0])
+        rest = float(min(found.rest[0], *found.bound[0][count : count + 1]))  # a listed bound may exceed the rest's
         if rest <= self.lower or count == 0:
             self.lower = max(self.lower, min(rest, self.upper))
             return None

@@ -15,8 +15,8 @@ from ..certify import check_support
 from ..threat import ThreatModel
 from .learners import entry_of
 
-SPEC_VERSION = 1
-"""Part of every key: raise it when the same spec would no longer give the same numbers."""
+SPEC_VERSIONS = {"train": 1, "certify": 2, "attack": 1}
+"""Part of every key, by kind: raise one when the same spec would no longer give the same numbers."""
 GIVEN = "given"
 """The learner of a metric that came from elsewhere."""
 
@@ -190,7 +190,7 @@ def canonical(content: Mapping[str, Any]) -> str:
 
 def key_of(spec: Spec, scope: str) -> str:
     """The name of the work: what is private to somebody has another key than the same public work."""
-    content = {"version": SPEC_VERSION, "scope": scope, **spec.content()}
+    content = {"version": SPEC_VERSIONS[spec.kind], "scope": scope, **spec.content()}
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:32]
 
 
