@@ -195,6 +195,15 @@ def test_other_seeds_are_refused(text: str) -> None:
         read_seeds(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["arml", "svm:k:1", "arml:epochs:1", "arml:n_epochs:0", "arml:refresh:99999999999", "itml:gamma:inf", "a:b:c:d"],
+)
+def test_other_settings_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"it takes|has no parameter|must be"):
+        read_settings(text)
+
+
 def test_settings_come_back_from_the_address_and_a_default_is_none() -> None:
     settings = (("arml", "learning_rate", 1e-7), ("nca", "n_components", 3), ("lfda", "variant", "published"))
     assert read_settings(write_settings(settings)) == settings
@@ -279,7 +288,7 @@ def test_a_failed_job_says_why_and_can_be_retried(client) -> None:
     app.run()
     assert not app.exception
     shown = " ".join(error.value for error in app.error)
-    assert r"This training failed: N\_components must be" in shown
+    assert r"This training failed: n\_components must be" in shown
     assert "Retry" in shown
     before = client.status(job).started
     app.button(key="train_retry").click().run()
@@ -297,7 +306,7 @@ def test_every_state_has_its_own_words_and_a_next_step(state: str) -> None:
         "running": "You may close this page",
         "cancelling": "Stopping",
         "cancelled": "Stopped on request at epoch 312 of 1,000. “Retry” goes on",
-        "failed": r"failed: The disk is full\. Mend",
+        "failed": r"failed: the disk is full\. Change the setting",
         "lost": "“Retry” takes it up again",
         "done": "Finished in 12 s. Evaluate it below",
     }[state]
@@ -382,7 +391,7 @@ def test_an_evaluation_is_asked_for_as_chosen_and_drawn_with_the_engines_numbers
     assert shown["Mean certified radius"] == f"{engine.lower.mean():.4g}"
     assert shown["Clean error"] == f"{1 - engine.correct.mean():.3f}"
     (line,) = lines_of("ARML", [client.evaluation(asked[kind].id) for kind in ("certify", "attack")])
-    np.testing.assert_array_equal(line.certified, engine.lower)
+    np.testing.assert_allclose(line.certified, engine.lower, rtol=1e-12)
     assert line.attack == "Boundary attack, 30 steps, seed 4"
     assert compare_query(client.status(run), asked["certify"], offer()) == {
         "data": "wine",
@@ -391,6 +400,22 @@ def test_an_evaluation_is_asked_for_as_chosen_and_drawn_with_the_engines_numbers
         "norm": "linf",
         "limits": "free",
     }
+
+
+def test_curves_under_way_are_drawn_on_the_points_both_sides_have(client, run: str) -> None:
+    points = PointsSpec("evaluation", 25)
+    certified, attacked = client.certify(run, 3, points=points), client.attack(run, 3, points=points)
+    for job in (certified, attacked):
+        assert client.wait(job.id, PATIENCE).state == "done"
+    whole, part = client.evaluation(certified.id), client.evaluation(attacked.id)
+    few = {name: getattr(part, name)[:10] for name in ("lower", "upper", "exact", "correct")}
+    part = replace(part, **few, rows=np.arange(10))
+    (line,) = lines_of("ARML", [whole, part])
+    assert line.partial
+    np.testing.assert_array_equal(line.certified, whole.lower[:10])
+    np.testing.assert_array_equal(line.empirical, part.upper)
+    (alone,) = lines_of("ARML", [whole])
+    assert (len(alone.certified), alone.partial) == (25, False)
 
 
 def test_only_certificates_that_exist_are_offered() -> None:

@@ -24,6 +24,7 @@ NORMS = ("l1", "l2", "linf")
 ATTACKS = ("none", "whitebox", "boundary")
 HIDEABLE = ("form", "upload", "queue", "evaluate", "python", "data-out")
 MOST_SEEDS, LARGEST_SEED = 20, 2**31 - 1
+LARGEST_SETTING = 10**9
 MOST_NEIGHBOURS, MOST_POINTS, MOST_STEPS = 99, 10_000, 100_000
 LABELS = {"max_iter": "Most iterations", "min_iter": "Fewest iterations", "tol": "Tolerance", "k": "Scale neighbour"}
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -82,22 +83,25 @@ def write_seeds(seeds: tuple[int, ...]) -> str:
 def read_datasets(text: str) -> tuple[str, ...]:
     """Names of datasets and fingerprints of uploads, joined by "~"."""
     known = {about.name for about in list_datasets()}
-    chosen = tuple(part for part in text.split("~") if part)
+    chosen = tuple(dict.fromkeys(part for part in text.split("~") if part))
     if any(part not in known and not _DIGEST.match(part) for part in chosen):
         raise ValueError("it takes names of datasets, joined by ~")
     return chosen
 
 
 def read_settings(text: str) -> tuple[Setting, ...]:
-    """Parameters as "arml:n_epochs:100", joined by "~", each checked by the learner's own description."""
-    settings = []
+    """Parameters as "arml:n_epochs:100", joined by "~", each checked as the learner describes it; the last wins."""
+    settings: list[Setting] = []
     for part in text.split("~"):
         pieces = part.split(":")
         if len(pieces) != 3 or pieces[0] not in entries():
             raise ValueError("it takes parts of the form method:parameter:value, joined by ~")
-        method, name, value = pieces
-        settings.append((method, name, entry_of(method).parameter(name).parse(value)))
-    return tuple(settings)
+        method, name, text = pieces
+        value = entry_of(method).parameter(name).parse(text)
+        if isinstance(value, int | float) and not abs(value) <= LARGEST_SETTING:
+            raise ValueError(f"it takes numbers up to {LARGEST_SETTING:,}")
+        settings.append((method, name, value))
+    return tuple({setting[:2]: setting for setting in settings}.values())
 
 
 def write_settings(settings: tuple[Setting, ...]) -> str:
@@ -125,7 +129,7 @@ def _read_budget(text: str) -> float:
 
 
 def _method_names(text: str) -> tuple[str, ...]:
-    return several_of(tuple(entries()))(text)
+    return tuple(dict.fromkeys(several_of(tuple(entries()))(text)))
 
 
 choices: Choices[Chosen] = Choices(

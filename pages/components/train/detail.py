@@ -26,12 +26,12 @@ from ..on_demand import on_demand
 from ..theme import current_style
 from ..visitor import looking
 from .catalog import Offer, plain
-from .choices import Chosen, label_of
+from .choices import Chosen, choices, label_of
 from .queue import REFRESH_SECONDS, cancel, retry
 from .snippet import training_lines
 from .words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way
 
-CHART_SECONDS = 0.9
+CHART_SECONDS = 1.2
 LOG_SECONDS = 2.0
 QUANTITIES = {
     "loss": ("Loss", "It should fall; the thick line evens out the chance in each draw of triplets."),
@@ -65,7 +65,7 @@ def show_training(job: JobStatus, chosen: Chosen, offer: Offer | None) -> None:
         on_demand("The numbers behind the charts (CSV)", "train_open_data", lambda: _data(job))
     on_demand("Log", "train_open_log", lambda: st.fragment(_log, run_every=LOG_SECONDS if active else None)(job.id))
     if "python" not in chosen.hide:
-        on_demand("Copy Python", "train_open_python", lambda: _python(job, offer))
+        on_demand("Copy link and Python", "train_open_python", lambda: _copy(job, offer))
 
 
 def _header(job_id: str, was_active: bool) -> None:
@@ -169,7 +169,7 @@ def _charts(job_id: str) -> None:
         history = _history(client, job)
         components = client.run(job_id).components_ if job.state == "done" else None
     except DamagedFile as reason:
-        st.warning(f"{reason}.")
+        st.warning(plain(f"{reason}."))
         return
     except (ValueError, StoreError) as reason:
         st.error(f"The curves cannot be read: {reason}")
@@ -308,10 +308,15 @@ def _log(job_id: str) -> None:
         st.caption("Nothing was written yet.")
 
 
-def _python(job: JobStatus, offer: Offer | None) -> None:
+def _copy(job: JobStatus, offer: Offer | None) -> None:
     spec = job.spec
     assert isinstance(spec, RunSpec)
-    st.markdown("These lines load this metric." if spec.learner == GIVEN else "These lines train the same metric:")
+    st.markdown("This link opens the same view in any browser that reaches this dashboard:")
+    st.code(choices.link(), language=None, wrap_lines=True)
+    if job.private and is_shared():
+        st.caption("Others will not see this job: it comes from your upload.")
+    given = spec.learner == GIVEN
+    st.markdown("These lines load this metric from its file:" if given else "These lines train the same metric:")
     st.code(training_lines(spec, offer), language="python", wrap_lines=True)
 
 

@@ -18,7 +18,7 @@ from arml_core.threat import NORM_NAMES, ThreatModel
 from ..on_demand import on_demand
 from ..theme import current_style
 from ..visitor import asking, looking
-from .catalog import Offer
+from .catalog import Offer, plain
 from .choices import (
     ATTACKS,
     MOST_NEIGHBOURS,
@@ -34,7 +34,7 @@ from .detail import file_name, learner_title
 from .queue import cancel, retry
 from .snippet import evaluation_lines
 from .words import ATTACKS as ATTACK_TITLES
-from .words import CERTIFICATES, evaluation_words, progress_words, sentence, setting_words, under_way
+from .words import CERTIFICATES, clause, evaluation_words, progress_words, setting_words, under_way
 
 REFRESH_SECONDS = 0.9
 COMPARE = Path(__file__).parents[2] / "compare.py"
@@ -210,7 +210,7 @@ def _start(run: str, chosen: Chosen, offer: Offer) -> None:
             options = {"steps": chosen.steps} if chosen.attack == "boundary" else {}
             client.attack(run, k, chosen.attack, threat, points, chosen.attack_seed, options)
     except (ValueError, StoreError) as reason:
-        st.session_state[FAILED] = f"It was not started: {reason}"
+        st.session_state[FAILED] = f"It was not started: {plain(str(reason))}"
         return
     choices.update(job=run, curve=asked.id)
 
@@ -275,11 +275,11 @@ def _active_row(job: JobStatus) -> None:
 def _ended_row(job: JobStatus) -> None:
     spec = job.spec
     assert isinstance(spec, EvaluationSpec)
-    reason = f" {sentence(job.reason)}" if job.reason else ""
+    reason = f": {clause(job.reason)}" if job.reason else "."
     words = {
-        "failed": f"failed.{reason} Mend what it names, then retry.",
+        "failed": f"failed{reason} Change what it names, or retry once what was missing is there.",
         "cancelled": "was stopped on request; what was finished is drawn. Retry goes on from there.",
-        "lost": f"was lost with its process.{reason} Retry takes it up again.",
+        "lost": f"was lost with its process{reason} Retry takes it up again.",
     }
     with st.container(horizontal=True, vertical_alignment="center"):
         st.warning(f"{evaluation_words(spec)} {words[job.state]}", width="stretch")
@@ -298,7 +298,7 @@ def _show_group(
         try:
             evaluation = client.evaluation(job.id)
         except (ValueError, StoreError) as reason:
-            st.warning(f"{reason}.")
+            st.warning(plain(f"{reason}."))
             continue
         if evaluation is not None:
             found.append(evaluation)

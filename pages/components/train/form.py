@@ -17,7 +17,18 @@ from arml_core.learners.registry import LearnerEntry, Parameter
 
 from ..visitor import asking
 from .catalog import Offer, describe, plain
-from .choices import Chosen, bound, choices, label_of, parameters_of, read_seeds, set_field, with_setting, write_seeds
+from .choices import (
+    LARGEST_SETTING,
+    Chosen,
+    bound,
+    choices,
+    label_of,
+    parameters_of,
+    read_seeds,
+    set_field,
+    with_setting,
+    write_seeds,
+)
 from .plan import Plan, make_plan, start
 
 SEEDS_REFUSED, STARTED, FAILED = "train_seeds_refused", "train_started", "train_start_failed"
@@ -152,7 +163,7 @@ def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -
     st.number_input(
         label,
         min_value=kind(parameter.low),
-        max_value=None if parameter.high is None else kind(parameter.high),
+        max_value=kind(LARGEST_SETTING if parameter.high is None else parameter.high),
         step=1 if whole else 0.001,
         format="%d" if whole else "%g",
         placeholder="automatic" if parameter.optional else None,
@@ -232,7 +243,7 @@ def _start(plan: Plan, device: str) -> None:
     try:
         asked = start(asking(), plan, device)
     except (ValueError, StoreError) as reason:
-        st.session_state[FAILED] = f"Nothing more was started: {reason}"
+        st.session_state[FAILED] = f"Nothing more was started: {plain(str(reason))}"
         return
     fresh = [job for job in asked if job.state != "done"]
     known = len(asked) - len(fresh)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from arml_core.jobs import Client, JobStatus, StoreError
 from arml_core.jobs.slots import Limits
 
 from ..visitor import asking, looking
+from .catalog import plain
 from .choices import choices
 from .words import row_words, under_way
 
-REFRESH_SECONDS = 0.7
+REFRESH_SECONDS = 0.6
 """Progress is written every quarter of a second: what is on screen is less than a second old."""
 MOST_LISTED = 500
 MOST_ACTIVE, MOST_RESTING = 8, 6
@@ -131,11 +134,11 @@ def retry(job: str) -> None:
     _try(lambda: looking().retry(job))
 
 
-def _try(action) -> JobStatus | None:
+def _try(action: Callable[[], JobStatus]) -> JobStatus | None:
     try:
         return action()
     except (ValueError, StoreError) as reason:
-        st.session_state[PROBLEM] = str(reason)
+        st.session_state[PROBLEM] = plain(str(reason))
         return None
 
 

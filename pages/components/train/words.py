@@ -87,7 +87,7 @@ def outcome_words(job: JobStatus) -> str:
     """What a row adds to the badge of a job at rest: how long it took, or why it failed."""
     if job.state == "done":
         return ", uploaded" if job.content.get("learner") == GIVEN else f", {took_words(job)}"
-    return f". {sentence(job.reason)}" if job.state == "failed" and job.reason else ""
+    return f": {clause(job.reason)}" if job.state == "failed" and job.reason else ""
 
 
 def took_words(job: JobStatus) -> str:
@@ -122,7 +122,10 @@ def state_words(job: JobStatus, held: bool = False) -> str:
         )
         return f"Stopped on request{at}. “Retry” goes on from the last checkpoint, or from the start if there is none."
     if job.state == "failed":
-        return f"This {what} failed: {sentence(job.reason)} Mend what it names, then “Retry”; the log has the details."
+        return (
+            f"This {what} failed: {clause(job.reason)} Change the setting it names and start again, or “Retry” once "
+            "what was missing is there. The log has the details."
+        )
     if interrupted(job):
         return "The worker process is gone. A new one is started and goes on from the last checkpoint."
     if job.state == "lost":
@@ -134,13 +137,16 @@ def state_words(job: JobStatus, held: bool = False) -> str:
     return f"{took_words(job).capitalize()}.{note} Evaluate it below, download the metric, or compare it with others."
 
 
-def sentence(text: str) -> str:
-    """A reason as a sentence (Markdown that formats nothing)."""
+def clause(text: str) -> str:
+    """A reason as the end of a sentence (Markdown that formats nothing)."""
     stripped = text.strip()
-    if not stripped:
-        return ""
-    whole = stripped[0].upper() + stripped[1:]
-    return plain(whole if whole.endswith((".", "!", "?")) else f"{whole}.")
+    return plain(stripped if stripped.endswith((".", "!", "?")) else f"{stripped}.") if stripped else ""
+
+
+def sentence(text: str) -> str:
+    """The same as a sentence of its own."""
+    stripped = text.strip()
+    return clause(stripped[:1].upper() + stripped[1:])
 
 
 def evaluation_words(spec: EvaluationSpec) -> str:
