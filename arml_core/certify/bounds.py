@@ -22,7 +22,7 @@ import numpy as np
 
 from ..progress import Callback, report
 from ..rounding import BoolArray, FloatArray, IntArray
-from .candidates import WIDTH, find_candidates
+from .candidates import WIDTH, Candidates, by_length, find_candidates
 from .rows import Rows
 from .triplet import Triplets
 
@@ -126,23 +126,29 @@ def _group_bound(
     places = None
     if exclude is not None:
         places = np.where(exclude >= 0, triplets.reference.rank[exclude], -1)
-    rows = Rows(triplets, x, group.label, places)
-    bound = np.empty(len(x))
-    pending, width = np.arange(len(x)), max(WIDTH, 8 * n_neighbors)
-    while len(pending):
-        some = rows if len(pending) == len(x) else None
-        left_out = None if places is None else places[pending]
-        if some is None:
-            some = Rows(triplets, x[pending], group.label, left_out)
-        bound[pending], settled = _screened_bound(triplets, some, cases, width, left_out)
-        pending, width = pending[~settled], width * 8
+    return _bound_with_lists(triplets, x, group.label, cases, max(WIDTH, 8 * n_neighbors), places)
+
+
+def _bound_with_lists(
+    triplets: Triplets, x: FloatArray, label: int, cases: list[Case], width: int, exclude: IntArray | None
+) -> FloatArray:
+    """The bound from lists of `width` negatives, and from longer ones where these leave it open."""
+    rows = Rows(triplets, x, label, exclude)
+    bound, candidates, enough = _screened_bound(triplets, rows, cases, width, exclude)
+    short = np.flatnonzero(~enough)
+    needed = candidates.promising(short, bound[short])
+    del candidates  # it holds a bound for every pair
+    for part, length in by_length(needed, width + 1):
+        some = short[part]
+        left_out = None if exclude is None else exclude[some]
+        bound[some] = _bound_with_lists(triplets, x[some], label, cases, length, left_out)
     return bound
 
 
 def _screened_bound(
     triplets: Triplets, rows: Rows, cases: list[Case], width: int, exclude: IntArray | None
-) -> tuple[FloatArray, BoolArray]:
-    """The bound from full rows of the most promising negatives, and for which test points they were enough.
+) -> tuple[FloatArray, Candidates, BoolArray]:
+    """The bound from full rows of the most promising negatives, these, and for which test points they were enough.
 
     Rows are added in rising order of their lower bounds until the order statistics over the rows so far are no
     larger than any remaining bound: the rest cannot change them.
@@ -171,7 +177,7 @@ def _screened_bound(
         more = (used[active] < place.shape[1]) & (limit[active, used[active]] < bound[active])
         active, step = active[more], MORE_ROWS
     open_limit = np.minimum(limit[np.arange(n_test), used], candidates.rest)  # a listed bound may exceed the rest's
-    return bound, ~(open_limit < bound)
+    return bound, candidates, ~(open_limit < bound)
 
 
 def order_statistics(values: FloatArray, classes: IntArray, cases: list[Case]) -> FloatArray:

@@ -32,12 +32,30 @@ class Candidates:
     """The most promising negatives of each test point, by rising lower bound on S_m.
 
     ``place[b]`` are places in class order, ``bound[b]`` the lower bounds on S_m, and ``rest[b]`` bounds S_m of
-    every negative that is not listed.
+    every negative that is not listed. The last of `bound` may exceed `rest`: they were sharpened, it was not.
+    `coarse` holds bound (a) of all points, in units of `unit`.
     """
 
     place: IntArray
     bound: FloatArray
     rest: FloatArray
+    coarse: torch.Tensor
+    unit: float
+
+    def promising(self, which: IntArray, below: FloatArray) -> IntArray:
+        """How long a list of each test point in `which` must be to hold every negative with a bound under `below`."""
+        coarse = self.coarse[torch.from_numpy(which).to(self.coarse.device)]
+        limit = torch.from_numpy(below / self.unit).to(coarse)
+        limit = torch.nextafter(limit, torch.full_like(limit, torch.inf))  # float32 may have rounded it down
+        return (coarse < limit[:, None]).sum(dim=1).cpu().numpy()
+
+
+def by_length(needed: IntArray, shortest: int) -> list[tuple[IntArray, int]]:
+    """Test points in parts whose lists are of similar length: the part, and a length that is enough for it."""
+    order = np.argsort(needed, kind="stable")
+    doubling = np.floor(np.log2(np.maximum(needed[order], shortest)))
+    parts = np.split(order, np.flatnonzero(np.diff(doubling)) + 1)
+    return [(part, max(shortest, int(needed[part].max()))) for part in parts if len(part)]
 
 
 def find_candidates(triplets: Triplets, rows: Rows, m: int, width: int, exclude: IntArray | None) -> Candidates:
@@ -66,16 +84,18 @@ def find_candidates(triplets: Triplets, rows: Rows, m: int, width: int, exclude:
     bound[:, start:stop] = torch.inf
     n_negatives = len(reference) - (stop - start)
     width = min(width, n_negatives)
+    bound.clamp_(min=0)
     first = torch.topk(bound, min(width + 1, n_negatives), dim=1, largest=False)
     unit = 0.5 * SAFETY * screened.side.scale**2 / triplets.h_scale  # from the screen's units to radii
-    coarse = first.values.clamp_(min=0)
+    coarse = first.values
     beyond = coarse[:, width] if n_negatives > width else torch.full_like(reach, torch.inf)
     place = first.indices[:, :width]
     sharper = _with_denominators(triplets, screened, place, near_place, near.values, m)
     bound_b, order = torch.sort(torch.maximum(coarse[:, :width], sharper), dim=1)
     place = place.gather(1, order)
     # float64 before the units come in: radii may be far outside float32's range
-    return Candidates(place.cpu().numpy(), unit * bound_b.double().cpu().numpy(), unit * beyond.double().cpu().numpy())
+    sharpened, rest = (unit * values.double().cpu().numpy() for values in (bound_b, beyond))
+    return Candidates(place.cpu().numpy(), sharpened, rest, bound, unit)
 
 
 def _upper_h_distances(triplets: Triplets, rows: Rows, screened: ScreenedRows) -> torch.Tensor:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..progress import Callback, report
 from ..rounding import BoolArray, FloatArray, IntArray, gamma
 from .bounds import groups
-from .candidates import WIDTH, Candidates, find_candidates
+from .candidates import WIDTH, Candidates, by_length, find_candidates
 from .qp import least_distance
 from .rows import Rows
 from .triplet import Triplets
@@ -120,21 +120,23 @@ class _GroupSearch:
 
     def run(self) -> None:
         """Fill `lower`, `incumbent` and `solved`, with wider candidate lists where the first was too short."""
-        everybody = np.arange(len(self.x))
-        candidates = find_candidates(self.triplets, self.rows, 0, WIDTH, self.exclude)
-        short = self._search(everybody, candidates)
-        width = WIDTH
-        while len(short):
-            width *= 8
-            left_out = None if self.exclude is None else self.exclude[short]
-            rows = Rows(self.triplets, self.x[short].astype(np.float64), self.label, left_out)
-            candidates = find_candidates(self.triplets, rows, 0, width, left_out)
-            short = self._search(short, candidates)
+        self._with_lists(np.arange(len(self.x)), WIDTH, self.rows)
         for b, problems in enumerate(self.solved):
             self.lower[b] = min([self.lower[b], *(self._dual_bound(problem) for problem in problems)])
 
+    def _with_lists(self, members: IntArray, width: int, rows: Rows) -> None:
+        left_out = None if self.exclude is None else self.exclude[members]
+        candidates = find_candidates(self.triplets, rows, 0, width, left_out)
+        short = self._search(members, candidates)
+        needed = candidates.promising(short, self.incumbent[members[short]])
+        del candidates  # it holds a bound for every pair
+        for part, length in by_length(needed, width + 1):
+            some = members[short[part]]
+            fewer = None if self.exclude is None else self.exclude[some]
+            self._with_lists(some, length, Rows(self.triplets, self.x[some].astype(np.float64), self.label, fewer))
+
     def _search(self, members: IntArray, candidates: Candidates) -> IntArray:
-        """Solve the programs that can matter; returns the members whose candidate list was too short."""
+        """Solve the programs that can matter; returns which of the members had a candidate list that was too short."""
         place = candidates.place
         limit = np.column_stack([candidates.bound, candidates.rest])
         floor = np.full(place.shape, np.inf)  # S_0 of the rows computed so far, +inf once solved
@@ -163,7 +165,7 @@ class _GroupSearch:
         unsolved = np.minimum(floor.min(axis=1), open_limit)
         short = open_limit < self.incumbent[members]
         self.lower[members] = np.where(short, np.inf, unsolved)
-        return members[short]
+        return np.flatnonzero(short)
 
     def _expand(
         self,
