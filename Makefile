@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 
-.PHONY: app test test-slow lint reproduce-euclidean bench ui-bench clean
+.PHONY: app test test-slow lint reproduce reproduce-euclidean bench ui-bench clean
 
 app: .venv/app.done
 	$(BIN)/python -m streamlit run app.py
@@ -18,6 +18,10 @@ lint: .venv/test.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+reproduce: .venv/app.done
+	for what in table1 table2 figure1 figure2 sensitivity runtime datasets report; do \
+	  $(BIN)/python -m arml_core reproduce $$what || exit 1; done
 
 reproduce-euclidean: .venv/app.done
 	$(BIN)/python -m benchmarks.euclidean_tables

@@ -25,6 +25,14 @@ FOLDER = Path(__file__).parents[1] / "data" / "results"
 FORMAT = 1
 LARGEST_FILE = 64 * 2**20
 _ARRAYS = ("lower", "upper", "exact", "correct")
+_CERTIFICATES = {
+    "theorem1": "Theorem 1",
+    "votes": "Votes",
+    "exact": "Exact",
+    "search": "Search",
+    "crown": "CROWN",
+    "smoothing": "Randomized smoothing",
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,8 @@ class Evaluation:
     """The radii of some points under one metric: ``lower ≤ ε* ≤ upper``, as in `Certificates`.
 
     Of a certificate the lower side counts, of an attack the upper side. `dataset` is the name for `load_dataset`, empty
-    for a file; `learner` the name in the registry, "given" for a metric from elsewhere. `points` says which rows (part,
+    for a file; `learner` the name in the registry, "given" for a metric from elsewhere, "network" for a neural
+    network, whose `n_neighbors` is 0. `points` says which rows (part,
     n, labels), `planned` how many there will be: an evaluation under way has fewer, and `rows` tells which of the asked
     rows they are (None: the first ones). `made` tells how it came about (versions, date, machine, seconds) and, as
     `deviation`, where it departs from the paper's protocol.
@@ -84,8 +93,8 @@ class Evaluation:
             steps = f", {self.options['steps']:,} steps, seed {self.attack_seed}" if "steps" in self.options else ""
             return f"{'Boundary' if self.method == 'boundary' else 'White-box'} attack{steps}"
         budget = f", {self.budget:g} s a point" if self.budget is not None else ""
-        names = {"theorem1": "Theorem 1", "votes": "Votes", "exact": "Exact", "search": "Search"}
-        return f"{names[self.method]}{budget}"
+        noise = f", σ = {self.options['sigma']:g}" if "sigma" in self.options else ""
+        return f"{_CERTIFICATES[self.method]}{budget}{noise}"
 
 
 def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:

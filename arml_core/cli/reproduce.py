@@ -12,7 +12,7 @@ from typing import Any
 from ..home import home
 from ..results import FOLDER
 
-WHAT = ("table1", "table2", "figure1", "sensitivity", "runtime", "datasets", "report")
+WHAT = ("table1", "table2", "figure1", "figure2", "sensitivity", "runtime", "datasets", "report")
 LINE_SECONDS = 60.0
 EXAMPLES = """examples:
   python -m arml_core reproduce table1 --dataset splice pendigits
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> list[str]:
     from ..jobs.client import Client
-    from ..reproduce import facts, plan
+    from ..reproduce import facts, figure2, plan
     from ..reproduce.published import METHODS, TITLES
     from ..reproduce.run import compute
 
@@ -79,6 +79,11 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
         return []
     if arguments.what == "runtime":
         return facts.measure_runtime(Client(), folder, methods, display.say, display.show)
+    if arguments.what == "figure2":
+        wanted = figure2.curves(arguments.points, arguments.quick)
+        sets = arguments.dataset or list(figure2.DATASETS)
+        figure2.compute(folder / "figure2", sets, wanted, arguments.quick, display.say, display.show)
+        return []
     keep_metrics = True
     if arguments.what == "figure1":
         steps, folder = plan.figure1(), folder / "figure1"

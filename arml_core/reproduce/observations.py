@@ -113,7 +113,7 @@ def _most_robust(tables: Tables, column: str) -> Finding:
         return Finding(3, column, None, "no results yet")
     text = f"ARML has the smallest robust error, or shares it, at {cells - exceptions} of {cells} positive radii"
     text += f"; a smaller one has {_listed(names)}." if names else "."
-    holds = exceptions == 0 if column == "exact" else exceptions <= (1 - MOSTLY) * cells
+    holds = exceptions == 0 if column == "exact" else cells - exceptions >= MOSTLY * cells
     return Finding(3, column, holds, text)
 
 

@@ -10,8 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..datasets import load_dataset
+from ..datasets import Dataset, dataset_info, load_dataset
 from ..jobs.client import Client
+from ..jobs.errors import UnknownJob
+from ..jobs.owners import PUBLIC
+from ..jobs.spec import EvaluationSpec, RunSpec, key_of
 from ..jobs.states import DONE, LOST, MAX_ATTEMPTS, RUNNING
 from ..jobs.status import JobStatus
 from ..learners.estimation import Rates, estimate
@@ -111,32 +114,41 @@ def failure_of(status: JobStatus) -> str:
     return "" if status.state == DONE else f"{status.state}, {status.reason or status.note or 'no reason given'}"
 
 
+def ask(client: Client, step: Step, data: Dataset | str | None = None) -> tuple[JobStatus, JobStatus]:
+    """Ask for one step: the training and the evaluation that needs it. What was computed before is done at once."""
+    run = client.train(data or step.dataset, step.learner, step.parameters, SEED, priority=max(FIRST.values()))
+    what, priority = step.what, FIRST[step.column]
+    common = (run.id, what.n_neighbors, what.method, step.threat, step.points)
+    if what.kind == "certify":
+        return run, client.certify(*common, step.budget, step.options, priority=priority)
+    return run, client.attack(*common, 0, step.options, priority=priority)
+
+
+def find(client: Client, step: Step) -> tuple[JobStatus, JobStatus] | None:
+    """The same two jobs where somebody has asked for them already, None where nobody has."""
+    data = dataset_info(step.dataset)
+    run = RunSpec(data.fingerprint or load_dataset(step.dataset).fingerprint, step.learner, dict(step.parameters), SEED)
+    needed = key_of(run.normalised(), PUBLIC)
+    what = step.what
+    evaluation = EvaluationSpec(
+        what.kind, needed, what.n_neighbors, what.method, step.threat, step.points, step.budget, 0, step.options
+    )
+    try:
+        return client.status(needed), client.status(key_of(evaluation.normalised(), PUBLIC))
+    except UnknownJob:
+        return None
+
+
 def _ask(client: Client, steps: Sequence[Step], progress: Progress) -> None:
     """Queue the trainings and all that needs them; a dataset is loaded once."""
     for name in dict.fromkeys(step.dataset for step in steps):
         data = load_dataset(name)
         shape = (len(data.X_train), data.n_features, data.n_classes)
         for step in [step for step in steps if step.dataset == name]:
-            run = client.train(data, step.learner, step.parameters, SEED, priority=max(FIRST.values()))
+            run, status = ask(client, step, data)
             if run.id not in progress.jobs:
                 weight = estimate(step.learner, *shape, step.parameters, _RATES).seconds
                 progress.jobs[run.id] = Watched(f"training of {run.title}", max(weight, 0.1))
-            what, priority = step.what, FIRST[step.column]
-            if what.kind == "certify":
-                status = client.certify(
-                    run.id,
-                    what.n_neighbors,
-                    what.method,
-                    step.threat,
-                    step.points,
-                    step.budget,
-                    step.options,
-                    priority=priority,
-                )
-            else:
-                status = client.attack(
-                    run.id, what.n_neighbors, what.method, step.threat, step.points, 0, step.options, priority=priority
-                )
             each = step.budget if step.budget is not None else SECONDS[step.column]
             scale = max(1.0, shape[0] * shape[1] / 1e6)
             weight = each * (step.points.n or shape[0]) * (scale if step.budget is None else 1.0)

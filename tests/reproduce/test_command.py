@@ -1,0 +1,91 @@
+"""The command end to end, with real processes: it computes, keeps, goes on where it stopped, and says what failed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arml_core import MahalanobisKNN, load_dataset, load_metric
+from arml_core.cli import main
+from arml_core.jobs import Client, PointsSpec
+from arml_core.reproduce.plan import Step
+from arml_core.reproduce.run import compute
+from arml_core.results import read_results
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def client(tmp_path, monkeypatch):
+    """A store of its own, whose worker ends with the test."""
+    for name in ("ARML_DASK", "ARML_SHARED", "ARML_JOBS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ARML_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ARML_NICE", "0")
+    client = Client()
+    yield client
+    client.stop_worker()
+
+
+def silent(line):
+    """Nobody looks."""
+
+
+def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
+    points = PointsSpec("evaluation", 12)
+    steps = [
+        Step("iris", "arml", "exact", points, {"n_epochs": 20}),
+        Step("iris", "arml", "boundary-box", points, {"n_epochs": 20}, steps=30),
+        Step("iris", "euclidean", "theorem1", points),
+    ]
+    said = []
+    assert compute(client, steps, tmp_path / "out", said.append, silent) == []
+    assert sum(line.startswith("training of") for line in said) == 2
+    exact, boundary = read_results(tmp_path / "out" / "iris-arml.npz")
+    assert (exact.n_neighbors, len(exact), exact.seed) == (1, 12, 42)
+    assert boundary.options == {"steps": 30}
+    assert "30 steps instead of 25,000" in boundary.made["deviation"]
+    assert {"machine", "versions", "date", "seconds", "version"} <= set(exact.made)
+    data = load_dataset("iris")
+    x, y = data.evaluation(12)
+    metric = load_metric(tmp_path / "out" / "metrics" / "iris-arml.npz").metric
+    knn = MahalanobisKNN(1, metric=metric).fit(data.X_train, data.y_train)
+    np.testing.assert_allclose(exact.lower, knn.certify(x, y, method="exact").lower, rtol=1e-6, atol=1e-9)
+    finished = {status.id: status.finished for status in client.list()}
+    assert compute(client, steps, tmp_path / "again", silent, silent) == []
+    assert {status.id: status.finished for status in client.list()} == finished
+    np.testing.assert_array_equal(read_results(tmp_path / "again" / "iris-arml.npz")[0].lower, exact.lower)
+
+
+def test_what_fails_is_named_and_the_rest_goes_on(client, tmp_path):
+    """Theorem 1 needs six points on each side, which a class of seven points' toy does not have."""
+    steps = [
+        Step("seven_points", "euclidean", "theorem1", PointsSpec("train")),
+        Step("seven_points", "euclidean", "exact", PointsSpec("train")),
+    ]
+    failures = compute(client, steps, tmp_path, silent, silent)
+    assert len(failures) == 1
+    assert "theorem1" in failures[0]
+    assert "failed" in failures[0]
+    assert len(read_results(tmp_path / "seven_points-euclidean.npz")) == 1
+
+
+def test_from_a_shell_on_splice(client, paper_data, tmp_path):
+    """A clean start: nothing but the checkout, the data and an empty home."""
+    command = [sys.executable, "-m", "arml_core", "reproduce", "table2", "--quick", "--dataset", "splice"]
+    command += ["--method", "arml", "--column", "theorem1", "whitebox", "--points", "5", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "Splice, ARML, n_epochs = 30: theorem1, K = 11: 5 points" in done.stdout
+    found = {e.method: e for e in read_results(tmp_path / "out" / "splice-arml.npz")}
+    assert (found["theorem1"].lower <= found["whitebox"].upper).all()
+
+
+def test_a_column_that_is_not_there_is_refused(capsys):
+    assert main(["reproduce", "table1", "--column", "votes"]) == 2
+    assert "table1 has no column 'votes'; it has exact" in capsys.readouterr().err
+    assert main(["reproduce", "sensitivity", "--dataset", "usps"]) == 2
+    assert "sensitivity has nothing" in capsys.readouterr().err

@@ -1,0 +1,123 @@
+"""What ships in data/results: recomputed in samples, consistent with itself, and saying what the page says."""
+
+import numpy as np
+import pytest
+
+from arml_core import MahalanobisKNN, load_dataset, load_metric
+from arml_core.reproduce.keep import METRICS, file_of
+from arml_core.reproduce.observations import check
+from arml_core.reproduce.published import METHODS
+from arml_core.reproduce.report import DOCUMENT, report
+from arml_core.reproduce.tables import Tables, column_of
+from arml_core.results import FOLDER, shipped
+
+SMALL = ("splice", "pendigits", "satimage", "usps")
+LARGE = ("mnist", "fashion_mnist")
+TABLES = Tables.of(shipped())
+EXACT = {"exact": 4, "theorem1": 6, "votes": 6, "whitebox": 1}
+"""Columns that come out the same again, and how many points of each are computed; a budget of seconds does not."""
+
+
+def recompute(dataset, learner):
+    data = load_dataset(dataset)
+    metric = None
+    if learner != "euclidean":
+        saved = load_metric(file_of(FOLDER / METRICS, dataset, learner), data.n_features)
+        assert saved.info["fingerprint"] == data.fingerprint
+        metric = saved.metric
+    rng = np.random.default_rng()
+    for column, count in EXACT.items():
+        evaluation = TABLES.get(dataset, learner, column)
+        if evaluation is None:
+            continue
+        assert evaluation.fingerprint == data.fingerprint
+        x, y = data.evaluation(len(evaluation))
+        rows = rng.choice(len(evaluation), count, replace=False)
+        knn = MahalanobisKNN(evaluation.n_neighbors, metric=metric).fit(data.X_train, data.y_train)
+        work = knn.certify if evaluation.kind == "certify" else knn.attack
+        found = work(x[rows], y[rows], method=evaluation.method)
+        side = "lower" if evaluation.kind == "certify" else "upper"
+        np.testing.assert_allclose(
+            getattr(found, side), evaluation.radii[rows], rtol=1e-6, atol=1e-9, err_msg=f"{column}, rows {rows}"
+        )
+        np.testing.assert_array_equal(found.correct, evaluation.correct[rows])
+
+
+@pytest.mark.parametrize("learner", METHODS)
+@pytest.mark.parametrize("dataset", SMALL)
+def test_a_random_sample_comes_out_the_same(dataset, learner, paper_data):
+    if TABLES.get(dataset, learner, "exact") is None:
+        pytest.skip("not shipped")
+    recompute(dataset, learner)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dataset", LARGE)
+def test_a_random_sample_of_the_large_sets_comes_out_the_same(dataset, paper_data):
+    if TABLES.get(dataset, "euclidean", "exact") is None:
+        pytest.skip("not shipped")
+    recompute(dataset, "euclidean")
+
+
+def test_lower_sides_lie_below_upper_sides_wherever_both_ship():
+    compared = 0
+    for dataset, learner, column in TABLES.evaluations:
+        proved = TABLES.get(dataset, learner, column)
+        if proved.kind != "certify" or proved.n_neighbors == 1:
+            continue
+        for other in ("whitebox", "boundary", "boundary-box", "search"):
+            found = TABLES.get(dataset, learner, other)
+            if found is not None:
+                n = min(len(proved), len(found))
+                assert (proved.lower[:n] <= found.upper[:n]).all(), (dataset, learner, column, other)
+                compared += 1
+    assert compared
+
+
+def test_better_certificates_prove_no_less():
+    for dataset, learner, column in TABLES.evaluations:
+        weaker = {"votes": "theorem1", "search": "votes"}.get(column)
+        base = None if weaker is None else TABLES.get(dataset, learner, weaker)
+        if base is not None:
+            stronger = TABLES.get(dataset, learner, column)
+            n = min(len(base), len(stronger))
+            assert (stronger.lower[:n] >= base.lower[:n] * (1 - 1e-9)).all(), (dataset, learner, column)
+
+
+def test_points_agree_on_what_is_classified_correctly():
+    for dataset, learner, column in TABLES.evaluations:
+        evaluation, first = (TABLES.get(dataset, learner, name) for name in (column, "theorem1"))
+        if first is not None and evaluation.n_neighbors == 11:
+            n = min(len(first), len(evaluation))
+            np.testing.assert_array_equal(evaluation.correct[:n], first.correct[:n])
+
+
+def test_what_has_to_be_close_to_the_paper_is():
+    missed = [key for key in TABLES.evaluations if TABLES.within(*key) is False]
+    assert missed == []
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_the_papers_observations_hold_for_1nn_and_its_certificate(number):
+    for finding in check(TABLES):
+        if finding.observation == number and finding.column in ("exact", "theorem1"):
+            assert finding.holds, f"{finding.column}: {finding.text}"
+
+
+def test_every_result_says_how_it_was_made():
+    for evaluation in shipped():
+        assert column_of(evaluation) is not None
+        assert evaluation.whole
+        assert {"machine", "versions", "version", "date", "seconds"} <= set(evaluation.made)
+        if len(evaluation) < 1000:
+            assert f"{len(evaluation)} points instead of 1,000" in evaluation.made["deviation"]
+        if evaluation.options.get("steps", 25_000) < 25_000:
+            assert "steps instead of 25,000" in evaluation.made["deviation"]
+
+
+def test_the_results_are_small():
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < 5 * 10**6
+
+
+def test_the_page_is_the_one_these_results_give():
+    assert DOCUMENT.read_text(encoding="utf-8") == report(FOLDER), "run 'python -m arml_core reproduce report'"

@@ -1,0 +1,165 @@
+"""From radii to the tables, the observations and the page: each rule on results made up for it."""
+
+import numpy as np
+import pytest
+
+from arml_core import ThreatModel
+from arml_core.reproduce import published
+from arml_core.reproduce.keep import add_result
+from arml_core.reproduce.observations import check
+from arml_core.reproduce.plan import COLUMNS, SEED, Effort, Step, figure1, sensitivity, table
+from arml_core.reproduce.published import METHODS, TITLES
+from arml_core.reproduce.report import report
+from arml_core.reproduce.tables import Tables, column_of
+from arml_core.results import read_results
+
+from .evaluations import evaluation, with_errors
+
+
+def test_every_number_of_the_paper_is_there():
+    for dataset in TITLES:
+        assert len(published.radii(dataset)) == 6
+        for learner in METHODS:
+            for column in ("exact", "certified", "empirical"):
+                errors = published.errors(dataset, learner, column)
+                assert len(errors) == 6
+                assert (np.diff(errors) >= 0).all()
+
+
+def test_evaluations_find_their_column_and_others_have_none():
+    for column in COLUMNS:
+        assert column_of(evaluation(column=column)) == column
+    assert column_of(evaluation(column="votes", n_neighbors=5)) is None
+    assert column_of(evaluation(column="votes", threat=ThreatModel(norm="inf"))) is None
+    assert column_of(evaluation(column="boundary", threat=ThreatModel(box=(0, 2)))) is None
+
+
+def test_errors_and_differences_at_the_papers_radii():
+    paper = published.errors("splice", "arml", "exact")
+    tables = Tables.of([evaluation(radii=with_errors(paper + 0.02))])
+    np.testing.assert_allclose(tables.difference("splice", "arml", "exact"), 0.02, atol=1e-9)
+    assert tables.within("splice", "arml", "exact")
+    assert not Tables.of([evaluation(radii=with_errors(paper + 0.04))]).within("splice", "arml", "exact")
+    assert Tables.of([evaluation(learner="nca")]).within("splice", "nca", "exact") is None
+
+
+def test_the_euclidean_rows_have_to_match_to_the_printed_digit():
+    paper, at_zero = published.errors("usps", "euclidean", "certified"), np.array([1, 0, 0, 0, 0, 0])
+    close = evaluation("usps", "euclidean", "theorem1", with_errors(paper + 0.001 * at_zero, "usps"))
+    off = evaluation("usps", "euclidean", "theorem1", with_errors(paper + 0.002 * at_zero, "usps"))
+    assert Tables.of([close]).within("usps", "euclidean", "theorem1")
+    assert not Tables.of([off]).within("usps", "euclidean", "theorem1")
+
+
+def published_as_ours(column="exact", shift=None):
+    """Evaluations that have exactly the paper's errors, some of them shifted."""
+    side = "exact" if column == "exact" else "certified"
+    for dataset in TITLES:
+        for learner in METHODS:
+            errors = published.errors(dataset, learner, side) + (shift or {}).get((dataset, learner), 0.0)
+            yield evaluation(dataset, learner, column, with_errors(np.clip(errors, 0, 1), dataset))
+
+
+def finding(evaluations, observation, column="exact"):
+    return next(f for f in check(Tables.of(evaluations)) if (f.observation, f.column) == (observation, column))
+
+
+def test_the_observations_hold_on_the_papers_own_numbers():
+    ours = list(published_as_ours())
+    assert all(finding(ours, number).holds for number in (1, 2, 3))
+    assert "in 7 of 10 cases" in finding(ours, 1).text
+    assert "on 4 of 6 datasets" in finding(ours, 2).text
+    assert "at 30 of 30 positive radii." in finding(ours, 3).text
+    certified = list(published_as_ours("theorem1"))
+    found = finding(certified, 3, "theorem1")
+    assert found.holds
+    assert "NCA on Splice at 0.1 (by at most 0.012)" in found.text  # the paper's own exception
+
+
+def test_observations_that_fail_say_where():
+    better = list(published_as_ours(shift={("usps", "nca"): -0.3}))
+    assert not finding(better, 1).holds
+    assert "NCA on USPS at 0.5, 1" in finding(better, 1).text
+    assert not finding(better, 3).holds
+    worse = list(published_as_ours(shift={("splice", "arml"): np.array([0.05, 0, 0, 0, 0, 0])}))
+    assert not finding(worse, 2).holds
+    assert "(Splice)" in finding(worse, 2).text
+    assert finding([], 1).holds is None
+
+
+def test_learners_are_compared_on_the_points_all_of_them_have():
+    tables = Tables.of([evaluation(radii=[0.1, 0.1, 9, 9]), evaluation(learner="nca", radii=[0.1, 0.1])])
+    assert tables.common("splice", "exact")["arml"][-1] == 1.0
+    assert tables.errors("splice", "arml", "exact")[-1] == 0.5
+
+
+def test_a_result_replaces_a_smaller_one_but_not_a_larger(tmp_path):
+    path = tmp_path / "splice-arml.npz"
+    assert add_result(tmp_path, evaluation(radii=[1, 2, 3]))
+    assert not add_result(tmp_path, evaluation(radii=[1, 2]))
+    assert len(read_results(path)[0]) == 3
+    assert add_result(tmp_path, evaluation(radii=[4, 5, 6]))
+    np.testing.assert_array_equal(read_results(path)[0].lower, [4, 5, 6])
+    assert add_result(tmp_path, evaluation(column="boundary", radii=[1.0]))
+    assert not add_result(tmp_path, evaluation(column="boundary", radii=[2.0], options={"steps": 50}))
+    assert add_result(tmp_path, evaluation(column="boundary-box", radii=[3.0]))
+    assert [column_of(e) for e in read_results(path)] == ["exact", "boundary", "boundary-box"]
+
+
+def test_plans_follow_the_paper():
+    steps = table("table2", ["splice", "mnist"], ["arml", "nca"], Effort())
+    assert len(steps) == 2 * 2 * 6
+    by_name = {(step.dataset, step.learner, step.column): step for step in steps}
+    assert by_name["splice", "arml", "theorem1"].points.n == 1000
+    assert by_name["splice", "arml", "boundary-box"].points.n == 1000
+    assert by_name["splice", "arml", "boundary-box"].threat == ThreatModel(box=(0, 1))
+    assert by_name["splice", "arml", "boundary"].options == {"steps": 25_000}
+    assert by_name["mnist", "arml", "boundary"].points.n == 50
+    assert SEED == 42
+    assert [step.learner for step in figure1()] == ["euclidean", "nca", "arml"]
+    sizes = {step.parameters["n_neighbors"] for step in sensitivity(["splice"], Effort())}
+    assert sizes == {1, 2, 5, 10, 20, 50}
+
+
+@pytest.mark.parametrize(
+    ("step", "clauses"),
+    [
+        (("splice", "euclidean", "exact", Effort()), ()),
+        (("splice", "arml", "exact", Effort()), ("neighbours ranked every 10 epochs, not every epoch",)),
+        (("mnist", "arml", "exact", Effort()), ("batches of 6,000 points instead of all 60,000",)),
+        (
+            ("mnist", "nca", "exact", Effort()),
+            ("our own NCA, not metric-learn's", "300 steps on random batches"),
+        ),
+        (
+            ("splice", "arml", "exact", Effort(quick=True)),
+            ("n_epochs = 30 instead of 1000", "20 points instead of"),
+        ),
+        (("splice", "euclidean", "votes", Effort()), ("not in the paper",)),
+        (("usps", "euclidean", "boundary", Effort(steps=500)), ("500 steps instead of 25,000", "inside [0, 1]")),
+    ],
+)
+def test_a_result_states_where_it_departs_from_the_paper(step, clauses):
+    dataset, learner, column, effort = step
+    (planned,) = table("table1" if column == "exact" else "table2", [dataset], [learner], effort, [column])
+    text = "; ".join(planned.deviations())
+    assert all(clause in text for clause in clauses)
+    assert bool(text) == bool(clauses)
+
+
+def test_the_page_has_every_number_of_both_tables(tmp_path):
+    add_result(tmp_path, evaluation(radii=with_errors(published.errors("splice", "arml", "exact"))))
+    add_result(tmp_path, evaluation(column="boundary-box", radii=[0.05, 0.15]))
+    page = report(tmp_path)
+    for dataset in ("splice",):
+        for learner in METHODS:
+            numbers = published.errors(dataset, learner, "exact")
+            assert f"paper, exact | {' | '.join(f'{v:.3f}' for v in numbers)} |" in page
+    assert "| ours, boundary attack inside [0, 1], 100 steps, seed 0, 2 points | 0.000 | 0.500 | 1.000" in page
+    assert "All that has to hold does" not in page  # two points of an attack are not close to the paper's
+    assert "Outside what has to hold: ARML on Splice, boundary attack inside [0, 1]." in page
+
+
+def test_a_step_names_itself():
+    step = Step("splice", "arml", "boundary-box", table("table1", ["splice"], ["arml"], Effort())[0].points, steps=5)
+    assert step.title == "Splice, ARML: boundary in the box, K = 11"
