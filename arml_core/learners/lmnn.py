@@ -32,7 +32,8 @@ class LMNN(MahalanobisLearner):
     leaving the first step of 1e-7. With 10 % the objective ends 0.06 % (Splice) and 0.5 % (digits) above that, after
     a quarter of the iterations, and no value of the robust-error curves moves by more than 0.006. Beyond 10,000
     points: Adam on random anchors, each against all points. A class with fewer points has fewer targets; a class of
-    one has none.
+    one has none. Which of several equally far points become targets is arbitrary: on Splice, whose features are
+    integers, that alone moves the robust-error curve by up to 0.019 from metric-learn's; on digits it is 0.002.
 
     Parameters
     ----------
