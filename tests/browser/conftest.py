@@ -38,12 +38,17 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of the dashboard."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def server(browser: Any, server_home: Path) -> Iterator[str]:
     """The address of the dashboard, with a data folder of its own."""
-    home = tmp_path_factory.mktemp("home")
-    with serve(home) as address:
+    with serve(server_home) as address:
         yield address
-    stop_worker(home)
+    stop_worker(server_home)
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def make_charts(view: View, scene: Scene, catalogue: Catalogue) -> tuple[list[Ch
         for setting in settings:
             there = contenders(found, setting, view.certificate, view.attack)
             if there:
-                charts.append(_chart(name, catalogue.datasets[name], setting, runs, there, found, view))
+                charts.append(_chart(name, catalogue.datasets[name], setting, runs, there, found, view, scene))
                 drawn |= set(there)
         missing += _left_out(
             catalogue.datasets[name], [runs[key] for key in runs if key not in drawn], found, scene, view
@@ -152,6 +152,7 @@ def _chart(
     there: dict[str, Contender],
     found: dict[str, list[Evaluation]],
     view: View,
+    scene: Scene,
 ) -> Chart:
     shown = [(runs[key], contender) for key, contender in there.items()]
     lines, with_paper = [], set()
@@ -179,7 +180,7 @@ def _chart(
         tuple(run for run, _ in shown),
         tuple(contender for _, contender in shown),
         tuple(lines),
-        tuple(_notes(name, shown, lines, setting, view)),
+        (*_notes(shown, lines), *_paper_notes(name, lines, setting, view, "box" in scene.limits)),
         tuple(
             f"{', '.join(label for why, label in refused if why == reason)}: certificate and attack are not drawn "
             f"together, because {reason}. Radii against different attackers do not belong on one chart."
@@ -225,9 +226,7 @@ def _paper_values(name: str, learner: str, setting: Setting) -> dict[str, np.nda
     return {}
 
 
-def _notes(
-    name: str, shown: Sequence[tuple[Run, Contender]], lines: Sequence[RobustLine], setting: Setting, view: View
-) -> list[str]:
+def _notes(shown: Sequence[tuple[Run, Contender]], lines: Sequence[RobustLine]) -> list[str]:
     notes = []
     for run, contender in shown:
         sizes = [len(e) for e in contender.evaluations]
@@ -245,7 +244,6 @@ def _notes(
         notes.append("The certificates differ between the methods; a tighter one makes a method look safer.")
     if len({line.attack for line in lines if line.attack}) > 1:
         notes.append("The attacks differ between the methods; a stronger one makes a method look weaker.")
-    notes += _paper_notes(name, lines, setting, view)
     return _merged(notes)
 
 
@@ -270,7 +268,7 @@ def _merged(notes: list[str]) -> list[str]:
     return [f"{', '.join(labels)}: {rest}" if labels else rest for rest, labels in merged.items()]
 
 
-def _paper_notes(name: str, lines: Sequence[RobustLine], setting: Setting, view: View) -> list[str]:
+def _paper_notes(name: str, lines: Sequence[RobustLine], setting: Setting, view: View, box_offered: bool) -> list[str]:
     if not view.paper or name not in published.TITLES or setting.n_neighbors != published.K:
         return []
     notes = []
@@ -280,7 +278,8 @@ def _paper_notes(name: str, lines: Sequence[RobustLine], setting: Setting, view:
                 "The paper's values come from its Theorem 1; choose that certificate to compare like with like."
             )
         if any(line.empirical is not None for line in lines):
-            notes.append("The paper's attack stays inside [0, 1]: its values are on the chart for steps inside a box.")
+            where = "choose “In a box” to see its values" if box_offered else "so its values are not drawn here"
+            notes.append(f"The paper's attack stays inside [0, 1], which is another attacker: {where}.")
     return notes
 
 

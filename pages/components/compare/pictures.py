@@ -49,7 +49,8 @@ function picture(graph, title, paper, ink) {
     copy.setAttribute('height', height);
     whole.appendChild(copy);
   }
-  return {text: new XMLSerializer().serializeToString(whole), width, height: height + TITLE};
+  const text = new XMLSerializer().serializeToString(whole).replace(/vector-effect: *non-scaling-stroke;?/g, '');
+  return {text, width, height: height + TITLE};
 }
 
 function save(blob, name) {
