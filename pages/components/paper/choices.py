@@ -1,0 +1,91 @@
+"""What the Paper page shows, as one value that travels in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from arml_core.reproduce.plan import COLUMNS, SENSITIVITY
+from arml_core.reproduce.published import METHODS, TITLES
+
+from ..address import Choices, one_of, several_of
+
+SECTIONS = {
+    "summary": "Summary",
+    "table1": "Table 1",
+    "table2": "Table 2",
+    "figure1": "Figure 1",
+    "figure2": "Figure 2",
+    "sensitivity": "Figures 3 and 4",
+    "runtime": "Runtime",
+    "datasets": "Datasets",
+}
+HIDEABLE = ("sections", "data", "detail", "export", "python")
+SIZES = tuple(str(size) for size in SENSITIVITY)
+
+
+@dataclass(frozen=True)
+class View:
+    """The table or figure, and the number that is shown in detail: dataset, metric, column of ours, neighbourhood."""
+
+    show: str = "summary"
+    data: str = "splice"
+    method: str = "euclidean"
+    column: str = "theorem1"
+    size: str = "10"
+    hide: tuple[str, ...] = ()
+
+
+CHOICES = Choices(
+    "paper",
+    View(),
+    {
+        "show": one_of(tuple(SECTIONS)),
+        "data": one_of(tuple(TITLES)),
+        "method": one_of(tuple(METHODS)),
+        "column": one_of(tuple(COLUMNS)),
+        "size": one_of(SIZES),
+        "hide": several_of(HIDEABLE),
+    },
+)
+
+
+def bound(name: str, value: Any) -> str:
+    """A widget key whose value is the view's."""
+    key = f"paper_{name}"
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return key
+
+
+def on_change(name: str) -> Callable[[], None]:
+    """A callback that puts the widget's new value into the view."""
+    return lambda: CHOICES.update(**{name: st.session_state[f"paper_{name}"]})
+
+
+def choose(label: str, name: str, options: dict[str, str], value: str, **look: Any) -> None:
+    """A row of buttons of which one is down."""
+    st.segmented_control(
+        label,
+        list(options),
+        required=True,
+        format_func=options.__getitem__,
+        key=bound(name, value),
+        on_change=on_change(name),
+        **look,
+    )
+
+
+def pick(label: str, name: str, options: dict[str, str], value: str) -> None:
+    """A list of which one is chosen."""
+    st.selectbox(
+        label, list(options), format_func=options.__getitem__, key=bound(name, value), on_change=on_change(name)
+    )
+
+
+def nearest(value: str, options: dict[str, str]) -> str:
+    """The chosen value where this section has it, else the first one it has."""
+    return value if value in options else next(iter(options))

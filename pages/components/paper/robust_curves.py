@@ -1,0 +1,161 @@
+"""Figures 2 to 4: robust-error curves that the paper shows without numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from arml_core.curves import robust_error
+from arml_core.figures import (
+    RobustLine,
+    curves_alt,
+    curves_figure,
+    curves_table,
+)
+from arml_core.reproduce import published
+from arml_core.reproduce.plan import SENSITIVITY_SETS, Effort, sensitivity
+from arml_core.reproduce.published import POINTS, TITLES
+from arml_core.reproduce.tables import Tables, column_of
+from arml_core.results import Evaluation
+
+from ..theme import current_style
+from .choices import SIZES, View, choose, nearest
+from .row_detail import results_in, show_origins, show_row
+from .take_away import show_take_away
+
+CONFIG = {"displayModeBar": False, "doubleClick": False}
+NETWORK_SETS = ("mnist", "fashion_mnist")
+SENSITIVITY_COLUMNS = {"exact": "1-NN, exact", "theorem1": "11-NN, Theorem 1", "whitebox": "11-NN, white-box attack"}
+
+
+def show_figure2(view: View, tables: Tables) -> None:
+    """ARML's 1-NN beside neural networks."""
+    st.markdown(
+        "The certified robust error of 1-NN with ARML beside neural networks: an ordinary ReLU network bounded with "
+        "CROWN, and networks trained under Gaussian noise with randomized smoothing. The paper shows curves without "
+        "numbers and does not describe its networks; ours are fully connected, two hidden layers of 256. A smoothed "
+        "network's radius holds with probability 0.999, the other two are certain."
+    )
+    titles = {name: TITLES[name] for name in NETWORK_SETS}
+    dataset = nearest(view.data, titles)
+    if "data" not in view.hide:
+        choose("Dataset", "data", titles, dataset)
+    found = [e for e in results_in("figure2") if e.dataset == dataset]
+    arml = tables.get(dataset, "arml", "exact")
+    lines = [_line(e, place + 1, e.describe_method()) for place, e in enumerate(found)]
+    if arml is not None:
+        lines.insert(0, _line(arml, 5, "1-NN with ARML"))
+    if not lines:
+        st.info(f"Our results for {TITLES[dataset]} are not there yet. The command below computes them.", icon="ℹ️")
+    else:
+        if arml is None:
+            st.info("The curve of ARML is not there yet.", icon="ℹ️")
+        if not found:
+            st.info("The curves of the networks are not there yet. The command below computes them.", icon="ℹ️")
+        _curves(lines, published.radii(dataset), "paper_figure2", "Lower is safer. All of it is proved, nothing found.")
+        show_origins([*([arml] if arml is not None else []), *found], "figure2")
+    show_take_away(
+        view,
+        lambda: curves_table(lines, float(published.radii(dataset)[-1])) if lines else pd.DataFrame(),
+        f"paper-figure2-{dataset}",
+        f"python -m arml_core reproduce figure2 --dataset {dataset}",
+        "from arml_core import robust_error\nfrom arml_core.results import FOLDER, shipped\n\n"
+        'for found in shipped(FOLDER / "figure2"):\n'
+        "    print(found.dataset, found.describe_method(), robust_error(found.radii, [0, 0.5, 1, 1.5, 2, 2.5]))",
+    )
+
+
+def show_sensitivity(view: View) -> None:
+    """Neighbourhoods of several sizes for ARML's triplets."""
+    st.markdown(
+        "ARML draws its training triplets from a neighbourhood of each point. The paper takes 10 points and shows, as "
+        "curves without numbers, that another size makes little difference. Its empirical curve is the boundary "
+        "attack's; ours is the white-box attack's."
+    )
+    titles = {name: TITLES[name] for name in SENSITIVITY_SETS}
+    dataset, column = nearest(view.data, titles), nearest(view.column, SENSITIVITY_COLUMNS)
+    if "data" not in view.hide:
+        with st.container(horizontal=True):
+            choose("Dataset", "data", titles, dataset)
+            choose("Classifier and bound", "column", SENSITIVITY_COLUMNS, column)
+    found = {
+        str(e.parameters["n_neighbors"]): e
+        for e in results_in("sensitivity")
+        if e.dataset == dataset and column_of(e) == column
+    }
+    sizes = [size for size in SIZES if size in found]
+    if not sizes:
+        st.info(f"Our results for {TITLES[dataset]} are not there yet. The command below computes them.", icon="ℹ️")
+    else:
+        missing = [size for size in SIZES if size not in found]
+        if missing:
+            st.info(f"Not computed yet: size {', '.join(missing)}.", icon="ℹ️")
+        at = published.radii(dataset)
+        errors = np.array([robust_error(found[size].radii, at) for size in sizes])
+        lines = [_line(found[size], SIZES.index(size), f"size {size}") for size in sizes]
+        points = f", {len(found[sizes[0]])} points" if len(found[sizes[0]]) < POINTS else ""
+        st.markdown(
+            f"**{TITLES[dataset]}, {SENSITIVITY_COLUMNS[column]}{points}.** At no radius of the table do the errors of "
+            f"two sizes differ by more than **{np.ptp(errors, axis=0).max():.3f}**."
+        )
+        _curves(lines, at, "paper_sensitivity", "Look how close the curves lie: the size hardly matters.")
+        frame = pd.DataFrame({f"ε = {r:g}": [f"{v:.3f}" for v in errors[:, i]] for i, r in enumerate(at)})
+        frame.insert(0, "Size", sizes)
+        st.table(frame, border="horizontal", hide_index=True, alt="Robust errors for each size of the neighbourhood")
+    if "detail" not in view.hide:
+        kept = found.get(view.size)
+        effort = Effort() if kept is None else Effort(points=len(kept))
+        (step,) = [
+            step
+            for step in sensitivity([dataset], effort)
+            if step.column == column and str(step.parameters["n_neighbors"]) == view.size
+        ]
+        offered = {size: size for size in SIZES}
+        show_row("size", "Size of the neighbourhood", offered, view.size, kept, step, published.radii(dataset))
+    show_take_away(
+        view,
+        lambda: pd.DataFrame(
+            [
+                {"dataset": TITLES[dataset], "column": column, "size": int(size), "radius": r, "error": float(error)}
+                for size in sizes
+                for r, error in zip(
+                    published.radii(dataset), robust_error(found[size].radii, published.radii(dataset)), strict=True
+                )
+            ],
+            columns=["dataset", "column", "size", "radius", "error"],
+        ),
+        f"paper-sensitivity-{dataset}-{column}",
+        f"python -m arml_core reproduce sensitivity --dataset {dataset}",
+        "from arml_core import robust_error\nfrom arml_core.results import FOLDER, shipped\n\n"
+        'for found in shipped(FOLDER / "sensitivity"):\n'
+        '    size = found.parameters["n_neighbors"]\n'
+        "    print(found.dataset, found.describe_method(), size, robust_error(found.radii, [0, 0.1, 0.2, 0.3]))",
+    )
+
+
+def _line(evaluation: Evaluation, place: int, label: str) -> RobustLine:
+    attack = evaluation.kind == "attack"
+    points = f", {len(evaluation)} points" if len(evaluation) < POINTS else ""
+    return RobustLine(
+        f"{label}{points}" if not attack else label,
+        certified=None if attack else evaluation.lower,
+        empirical=evaluation.upper if attack else None,
+        exact=bool(evaluation.exact.all()),
+        certificate="" if attack else evaluation.describe_method(),
+        attack=evaluation.describe_method() if attack else "",
+        place=place,
+        wrong=~evaluation.correct,
+    )
+
+
+def _curves(lines: list[RobustLine], radii: np.ndarray, key: str, caption: str) -> None:
+    upto = float(radii[-1])
+    st.plotly_chart(
+        curves_figure(lines, current_style(), upto=upto),
+        key=key,
+        theme=None,
+        config=CONFIG,
+        alt=curves_alt(lines, float(radii[len(radii) // 2])),
+    )
+    st.caption(caption)

@@ -1,0 +1,52 @@
+"""One row of a figure in detail: how it came about, and computed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from arml_core.reproduce.plan import Step
+from arml_core.results import FOLDER, Evaluation, shipped
+
+from ..on_demand import on_demand
+from .choices import pick
+from .origin import origin_table
+from .recompute import Floats, Number, show_recompute
+
+
+def results_in(part: str) -> tuple[Evaluation, ...]:
+    """What ships for a figure."""
+    folder: Path = FOLDER / part
+    return shipped(folder) if folder.is_dir() else ()
+
+
+def show_origins(evaluations: list[Evaluation], name: str) -> None:
+    """Settings, seeds, date and versions of every curve, on demand."""
+
+    def show() -> None:
+        for evaluation in evaluations:
+            st.markdown(f"**{evaluation.learner_title}: {evaluation.describe_method()}**")
+            st.table(origin_table(evaluation), border="horizontal", hide_index=True, alt="Settings of the curve")
+
+    on_demand("How these curves came about", f"paper_open_origin_{name}", show)
+
+
+def show_row(
+    name: str,
+    label: str,
+    options: dict[str, str],
+    value: str,
+    kept: Evaluation | None,
+    step: Step,
+    radii: Floats,
+) -> None:
+    """Choose a row of a figure, see how it came about, and compute it again."""
+    with st.container(border=True):
+        st.markdown("**One row of ours in detail**")
+        pick(label, name, options, value)
+        if kept is None:
+            st.info("Our result is not there yet.", icon="ℹ️")
+        else:
+            show_origins([kept], f"{name}_{value}")
+        show_recompute(Number(step, kept, radii))

@@ -1,0 +1,91 @@
+"""How far the reproduction is, how close it comes, and whether the paper's observations hold."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from arml_core.figures.agreement import agreement_alt, agreement_figure
+from arml_core.reproduce.beside import coverage, rows
+from arml_core.reproduce.observations import COLUMNS as OBSERVED
+from arml_core.reproduce.observations import check
+from arml_core.reproduce.published import METHODS, TITLES
+from arml_core.reproduce.report import CLAIMS, ROWS
+from arml_core.reproduce.tables import Tables
+
+from ..theme import current_style
+from .choices import View
+from .tables import READ
+from .take_away import show_take_away
+
+HOLDS = {True: "✅ holds", False: "⚠️ does not hold everywhere", None: "➖ not computed yet"}
+CAPTION = "Look at the diagonal: on it, our number is the paper's. Above it our error is larger, below it smaller."
+
+
+def show_summary(view: View, tables: Tables) -> None:
+    """The first look."""
+    series, there, demanded, close = coverage(tables)
+    found = rows(tables)
+    same = found[found["difference"].notna() & (found["paper attacker"] == found["our attacker"])]
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown(
+            f"The paper's two tables have {6 * series} robust errors: {len(METHODS)} metrics on {len(TITLES)} datasets "
+            f"at six radii, exact for 1-NN, certified and attacked for 11-NN. **{6 * there} of them are here**, "
+            "computed by this engine. Where the paper leaves nothing to chance, the Euclidean metric, and for ARML and "
+            "the attack on both, a largest distance is demanded: "
+            + (f"**{close} of {demanded} rows keep it**." if demanded else "none of these rows is there yet.")
+        )
+        _observations(tables)
+    with right:
+        st.markdown("**Every number, ours over the paper's**")
+        if same.empty:
+            st.info("Our results are not there yet. The command below computes them.", icon="ℹ️")
+        else:
+            st.plotly_chart(
+                agreement_figure(same, current_style()),
+                key="paper_agreement",
+                theme=None,
+                config={"displayModeBar": False},
+                alt=agreement_alt(same),
+            )
+            st.caption(CAPTION)
+    st.markdown("**What is there**")
+    st.table(there_table(tables), border="horizontal", hide_index=True, alt="How many metrics have each row of ours")
+    st.caption("How many of the six metrics have the row. “–”: not computed yet.")
+    show_take_away(
+        view,
+        lambda: found,
+        "paper-all",
+        "python -m arml_core reproduce table1\npython -m arml_core reproduce table2",
+        f"from arml_core.reproduce.beside import rows\n{READ}\nprint(rows(tables).to_string())",
+    )
+
+
+def _observations(tables: Tables) -> None:
+    st.markdown("**What the paper observes, checked over our own results**")
+    findings = check(tables)
+    for number, claim in CLAIMS.items():
+        st.markdown(f"{number}. *{claim}*")
+        own = [finding for finding in findings if finding.observation == number]
+        st.table(
+            pd.DataFrame(
+                {
+                    "In": [OBSERVED[finding.column] for finding in own],
+                    "": [HOLDS[finding.holds] for finding in own],
+                    "What we see": [finding.text if finding.holds is not None else "–" for finding in own],
+                }
+            ),
+            border="horizontal",
+            hide_index=True,
+            alt=f"Observation {number}",
+        )
+
+
+def there_table(tables: Tables) -> pd.DataFrame:
+    """How many metrics have each row of ours, by dataset."""
+    found = {"Dataset": list(TITLES.values())}
+    for column, title in ROWS.items():
+        counts = [sum(tables.get(dataset, learner, column) is not None for learner in METHODS) for dataset in TITLES]
+        found[title.removeprefix("ours, ")] = [f"{count} of {len(METHODS)}" if count else "–" for count in counts]
+    return pd.DataFrame(found)

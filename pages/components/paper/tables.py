@@ -1,0 +1,163 @@
+"""Tables 1 and 2: the paper's robust errors, and under each of them ours."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from arml_core.reproduce import published
+from arml_core.reproduce.beside import PAPER_ATTACKER, TABLE_1, TABLE_2, attacker_of, rows
+from arml_core.reproduce.plan import Effort, table
+from arml_core.reproduce.published import METHODS, POINTS, TITLES
+from arml_core.reproduce.report import ROWS
+from arml_core.reproduce.tables import PAPER_COLUMN, Tables
+from arml_core.results import Evaluation
+
+from ..on_demand import on_demand
+from .choices import View, choose, nearest, pick
+from .marks import LEGEND, MISSING, beside, verdict
+from .origin import origin_table
+from .recompute import Number, show_recompute
+from .take_away import show_take_away
+
+HALVES = {"table1": TABLE_1, "table2": TABLE_2}
+TITLE = {
+    "exact": "Exact robust errors of 1-NN, in ℝᴰ",
+    "certified": "Certified robust errors of 11-NN: proved, in ℝᴰ",
+    "empirical": "Empirical robust errors of 11-NN: reached by an attack",
+}
+PAPER_ROW = {"exact": "paper", "certified": "paper, Theorem 1", "empirical": "paper, boundary attack"}
+INTRODUCTION = {
+    "table1": "A cell is a robust error: the share of test points whose answer a step of length ε changes. "
+    "For one neighbour the radius of every point is known exactly, so there is one number for each radius.",
+    "table2": "A cell is a robust error: the share of test points whose answer a step of length ε changes. For eleven "
+    "neighbours the paper gives an upper bound on it (certified) and a lower bound (empirical); the truth is between.",
+}
+THREATS = (
+    "**Two attackers.** The paper certifies against one who may go anywhere in ℝᴰ, but its attack stays inside [0, "
+    "1]ᴰ: that attacker is weaker, so the gap between its two halves looks wider than it is. The column “Where” says "
+    "which one a row is about; our boundary attack is here in both. What `search` proves and the white-box attack "
+    "finds, both in ℝᴰ, enclose the true error."
+)
+FORMULA = r"""
+Point $x$ with label $y$ has the robust radius $\varepsilon^*(x) = \min \{\lVert\delta\rVert_2 : f(x+\delta) \ne y\}$,
+which is 0 if the answer is already wrong. The **robust error** at $\varepsilon$ is
+$\frac1n\,\#\{i : \varepsilon^*(x_i) \le \varepsilon\}$. A certificate replaces $\varepsilon^*$ by a lower bound and so
+gives an upper bound on the error, an attack does the opposite. The difference is ours less the paper's.
+"""
+
+
+def columns_of(name: str) -> dict[str, str]:
+    """The columns of ours in a table, with their titles."""
+    return {column: ROWS[column].removeprefix("ours, ") for group in HALVES[name].values() for column in group}
+
+
+def readable(tables: Tables, dataset: str, half: published.Column, columns: tuple[str, ...]) -> pd.DataFrame:
+    """One half of a table as people read it: for each metric the paper's row, then each of ours."""
+    found: list[list[str]] = []
+    for learner, title in METHODS.items():
+        paper = published.errors(dataset, learner, half)
+        found.append([f"**{title}**", PAPER_ROW[half], PAPER_ATTACKER[half], *(f"{v:.3f}" for v in paper), ""])
+        present = [column for column in columns if tables.get(dataset, learner, column) is not None]
+        for column in present:
+            evaluation, errors = tables.get(dataset, learner, column), tables.errors(dataset, learner, column)
+            assert evaluation is not None
+            assert errors is not None
+            difference = tables.difference(dataset, learner, column)
+            less = [None] * len(errors) if difference is None else list(difference)
+            cells = [beside(value, d) for value, d in zip(errors, less, strict=True)]
+            agreement = verdict(tables, dataset, learner, column)
+            found.append(["", label_of(column, evaluation), attacker_of(evaluation), *cells, agreement])
+        if not present:
+            found.append(["", "ours: not computed yet", MISSING, *[MISSING] * len(paper), ""])
+    radii = [f"ε = {radius:g}" for radius in published.radii(dataset)]
+    return pd.DataFrame(found, columns=["Metric", "Row", "Where", *radii, "Close enough"])
+
+
+def label_of(column: str, evaluation: Evaluation) -> str:
+    """A row's name: ours, the method, for an attack its steps and seed, and how many points if fewer."""
+    label = ROWS[column].split(" in ")[0].split(" inside ")[0]
+    if "steps" in evaluation.options:
+        label += f", {evaluation.options['steps']:,} steps, seed {evaluation.attack_seed}"
+    if evaluation.budget is not None:
+        label += f", {evaluation.budget:g} s a point"
+    return label if len(evaluation) >= POINTS else f"{label}, {len(evaluation)} points"
+
+
+def show_table(view: View, name: str, tables: Tables) -> None:
+    """A table of the paper for one dataset, and one of its numbers in detail."""
+    st.markdown(INTRODUCTION[name])
+    if "data" not in view.hide:
+        choose("Dataset", "data", TITLES, view.data)
+    for half, columns in HALVES[name].items():
+        st.markdown(f"**{TITLES[view.data]}. {TITLE[half]}**")
+        frame = readable(tables, view.data, half, columns)
+        st.table(frame, border="horizontal", hide_index=True, alt=f"{TITLES[view.data]}: {TITLE[half]}, paper and ours")
+    st.markdown(f":small[{LEGEND}]")
+    if name == "table2":
+        st.markdown(THREATS)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(
+            "pages/compare.py",
+            label="The same as curves, on Compare",
+            icon="➡️",
+            query_params={"data": view.data, "k": "1" if name == "table1" else str(published.K)},
+        )
+    with st.expander("The formula"):
+        st.markdown(FORMULA)
+    if "detail" not in view.hide:
+        _detail(view, name, tables)
+    show_take_away(
+        view,
+        lambda: rows(tables, [view.data]),
+        f"paper-{name}-{view.data}",
+        f"python -m arml_core reproduce {name} --dataset {view.data}",
+        f'from arml_core.reproduce.beside import rows\n{READ}\nprint(rows(tables, ["{view.data}"]).to_string())',
+    )
+
+
+READ = """from arml_core.reproduce.tables import Tables
+from arml_core.results import shipped
+
+tables = Tables.of(shipped())"""
+
+
+def number_of(view: View, name: str, tables: Tables) -> tuple[Number, str]:
+    """The number that is shown in detail, with the name of its column; computed again as it was, or as planned."""
+    column = nearest(view.column, columns_of(name))
+    kept = tables.get(view.data, view.method, column)
+    effort = Effort()
+    if kept is not None:
+        effort = Effort(points=len(kept), steps=kept.options.get("steps"), budget=kept.budget)
+    (step,) = table(name, [view.data], [view.method], effort, [column])
+    paper = None
+    if column in PAPER_COLUMN:
+        paper = published.errors(view.data, view.method, PAPER_COLUMN[column])
+    return Number(step, kept, published.radii(view.data), paper), column
+
+
+def _detail(view: View, name: str, tables: Tables) -> None:
+    number, column = number_of(view, name, tables)
+    with st.container(border=True):
+        st.markdown("**One row of ours in detail**")
+        left, right = st.columns(2)
+        with left:
+            pick("Metric", "method", METHODS, view.method)
+        with right:
+            pick("Row of ours", "column", columns_of(name), column)
+        if number.kept is None:
+            points, steps = number.step.points.n or 0, number.step.steps
+            planned = f"{points:,} points" + (f", {steps:,} steps" if steps else "")
+            st.info(
+                f"{number.step.title}: our result is not there yet. Computed here it would take the settings of "
+                f"`reproduce` ({planned}), and the result stays in this machine's job store.",
+                icon="ℹ️",
+            )
+        else:
+            kept = number.kept
+            on_demand(
+                f"How these numbers came about: {kept.describe_method()}, {len(kept):,} points",
+                f"paper_open_origin_{view.data}_{view.method}_{column}",
+                lambda: st.table(origin_table(kept), border="horizontal", hide_index=True, alt="Settings of the row"),
+            )
+        show_recompute(number)

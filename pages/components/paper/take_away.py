@@ -1,0 +1,36 @@
+"""The ways to take a section away: CSV, link, Python and the command that computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from ..on_demand import on_demand
+from .choices import CHOICES, View
+
+
+def show_take_away(view: View, table: Callable[[], pd.DataFrame], name: str, command: str, python: str) -> None:
+    """Below a section; `table` is called when the file is asked for."""
+    if "export" not in view.hide:
+        st.download_button(
+            "CSV",
+            data=lambda: table().to_csv(index=False).encode(),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            key=f"paper_csv_{name}",
+            on_click="ignore",
+            help="The paper's numbers, ours and the differences, unrounded.",
+        )
+    if "python" not in view.hide:
+        on_demand("Copy link, command and Python", f"paper_open_copy_{view.show}", lambda: _copy(command, python))
+
+
+def _copy(command: str, python: str) -> None:
+    st.markdown("This link opens the same view in any browser that reaches this dashboard:")
+    st.code(CHOICES.link(), language=None, wrap_lines=True)
+    st.markdown("This command computes all of it anew; stopped and started again it goes on where it was:")
+    st.code(command, language="bash")
+    st.markdown("These lines read what is shown here:")
+    st.code(python, language="python")
