@@ -3,11 +3,13 @@
 import streamlit as st
 
 from arml_core.figures import plane_alt, plane_figure, probe_words
+from pages.components.below import download_of, show_formula
 from pages.components.compute import panel_of, points_of
 from pages.components.device import show_device
 from pages.components.doors import show_doors
 from pages.components.glossary import TERMS
 from pages.components.jobs import show_running_jobs
+from pages.components.on_demand import on_demand
 from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
 from pages.components.theme import current_style
 from pages.components.view import DEFAULT
@@ -35,6 +37,8 @@ with picture:
         alt=plane_alt(panel.plane, panel.probe, "Seven points, Euclidean distance"),
     )
     st.markdown("Look at the yellow disc: every point inside it gets the same answer. The arrow just leaves it.")
+    show_formula()
+    on_demand("The data behind the picture (CSV)", "start_open_data", lambda: download_of(panel, "start_csv"))
 
 narrow_margins()
 show_doors()

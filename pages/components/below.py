@@ -32,8 +32,7 @@ def show_below(view: View, points: Points, panels: list[Panel | None]) -> None:
     """The expanders under the pictures, each hidden if the address says so."""
     if "points" not in view.hide:
         on_demand("Points as a table: add, change, delete", "pg_open_table", lambda: _table(view, points))
-    with st.expander("The formula"):
-        st.markdown(FORMULA)
+    show_formula()
     if "python" not in view.hide:
         on_demand("Copy link and Python", "pg_open_copy", lambda: _copy(view))
     if "data-out" not in view.hide:
@@ -87,11 +86,21 @@ def _downloads(panels: list[Panel | None]) -> None:
     with st.container(horizontal=True):
         for index, panel in enumerate(panels):
             if panel is not None:
-                st.download_button(
-                    panel.title,
-                    data=lambda panel=panel: plane_table(panel.plane, panel.probe).to_csv(index=False).encode(),
-                    file_name=f"playground-{panel.title.lower()}.csv",
-                    mime="text/csv",
-                    key=f"pg_csv{index}",
-                    on_click="ignore",
-                )
+                download_of(panel, f"pg_csv{index}")
+
+
+def show_formula() -> None:
+    with st.expander("The formula"):
+        st.markdown(FORMULA)
+
+
+def download_of(panel: Panel, key: str) -> None:
+    """A button for the numbers of one picture."""
+    st.download_button(
+        panel.title,
+        data=lambda: plane_table(panel.plane, panel.probe).to_csv(index=False).encode(),
+        file_name=f"playground-{panel.title.lower()}.csv",
+        mime="text/csv",
+        key=key,
+        on_click="ignore",
+    )

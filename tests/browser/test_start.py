@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 import arml_core as arml
 
@@ -26,3 +27,16 @@ def test_the_doors_open(open_page) -> None:
     page.get_by_text("Computed just now").wait_for()
     page.get_by_role("link", name="Compare").last.click()
     page.get_by_text("Computed just now").wait_for(state="detached")
+
+
+def test_the_data_behind_the_picture_is_its_certificate(open_page) -> None:
+    page = open_page("/")
+    page.get_by_text("The data behind the picture (CSV)").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Euclidean").click()
+    table = pd.read_csv(download.value.path())
+    chosen = table[table["kind"] == "chosen point"]
+    seven = arml.load_dataset("seven_points")
+    knn = arml.MahalanobisKNN(n_neighbors=1).fit(seven.X_train, seven.y_train)
+    radius = knn.certify(seven.X_train[[1]], seven.y_train[[1]], method="exact", exclude=[1]).lower[0]
+    np.testing.assert_allclose(chosen[["x1", "x2", "value"]].to_numpy()[0], [*seven.X_train[1], radius])

@@ -46,6 +46,7 @@ def test_start_says_what_this_is_and_shows_a_true_certificate() -> None:
     assert app.title[0].value == "ARML Explorer"
     assert [heading.value for heading in app.subheader] == ["Running jobs", "Glossary"]
     assert any("Robust radius" in text.value for text in app.markdown)
+    assert [box.label for box in app.expander] == ["The formula", "The data behind the picture (CSV)"]
 
 
 def test_playground_opens_on_three_methods() -> None:
