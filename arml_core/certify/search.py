@@ -120,7 +120,8 @@ class PointSearch:
         found = find_candidates(triplets, rows, depth - 1, LIST_WIDTH, places)
         promising = int(np.count_nonzero(found.bound[0] < self.upper))
         count = min(promising, MOST_NEGATIVES)
-        rest = float(min(found.rest[0], *found.bound[0][count : count + 1]))  # a listed bound may exceed the rest's
+        following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed
+        rest = float(following.min(initial=found.rest[0]))
         if rest <= self.lower or count == 0:
             self.lower = max(self.lower, min(rest, self.upper))
             return None
