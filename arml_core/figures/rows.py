@@ -36,7 +36,7 @@ def radius_figure(histogram: Histogram, radius: float, style: Style, *, height: 
             "width": float(histogram.edges[1] - histogram.edges[0]) * 0.92,
             "marker": {
                 "color": colours[name],
-                "pattern": _pattern(PATTERNS[name], style),
+                "pattern": bar_pattern(PATTERNS[name], style),
             },
             "customdata": span,
             "hovertemplate": f"%{{y}} {name}, radius %{{customdata}}<extra></extra>",
@@ -66,8 +66,8 @@ def change_figure(changes: Sequence[Change], style: Style, *, height: int | None
         "type": "bar",
         "orientation": "h",
         "x": steps,
-        "y": [_short(change.feature) for change in shown],
-        "marker": {"color": colours, "pattern": _pattern(patterns, style)},
+        "y": [as_label(change.feature) for change in shown],
+        "marker": {"color": colours, "pattern": bar_pattern(patterns, style)},
         "text": [f"{change.change:+.3g}" if change.step else "0" for change in shown],
         "textposition": "outside",
         "cliponaxis": False,
@@ -99,13 +99,13 @@ def changes_table(changes: Sequence[Change]) -> pd.DataFrame:
     )
 
 
-def _short(name: str, longest: int = 28) -> str:
+def as_label(name: str, longest: int = 28) -> str:
     """A column's name as plain text: plotly reads a few tags in labels, so their brackets are written as entities."""
     cut = name if len(name) <= longest else name[: longest - 1] + "…"
     return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _pattern(shape: str | list[str], style: Style) -> dict[str, Any]:
+def bar_pattern(shape: str | list[str], style: Style) -> dict[str, Any]:
     """Thin marks in the background's colour on a bar that keeps its own."""
     return {"shape": shape, "fillmode": "overlay", "fgcolor": style.paper, "solidity": 0.25, "size": 7}
 

@@ -1,0 +1,150 @@
+"""From the chosen source to what is shown: load it, ask for the work, show what there is, look again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from arml_core.jobs import is_shared
+
+from ..on_demand import on_demand
+from ..visitor import looking
+from .choices import CHOICES, SECONDS, View
+from .controls import HUNT, point_sidebar
+from .desk import Task, desk
+from .metric_view import show_metric
+from .point_view import show_point
+from .snippet import metric_lines, point_lines
+from .sources import Source, read_source
+from .study import Prepared, Question, Study, begin, hunt, pursue, take_apart
+from .waiting import PATIENCE, forget, session, show_problem, since, watch
+
+NONE_SUCH = "inspect_none_such"
+
+
+def load(source: Source) -> Prepared | None:
+    """The dataset and the metric, read beside the page; None while it takes its time or if it went wrong."""
+    shelf = "large" if source.large else "small"
+    client = looking()
+
+    def work(task: Task) -> Prepared:
+        task.say(f"reading {source.dataset_title}")
+        return Prepared(*read_source(source, client))
+
+    task = desk().ask(shelf, source.identity, source.large, work)
+    if not task.wait(PATIENCE):
+        watch(task, 0, lambda: 0, since(task))
+        return None
+    if task.problem:
+        show_problem(task, f"{source.title} on {source.dataset_title} cannot be read", forget(shelf, source.identity))
+        return None
+    found: Prepared = task.result
+    return found
+
+
+def question_of(view: View, prepared: Prepared) -> tuple[Question, list[str]]:
+    """What is asked about which row; what does not fit this dataset is brought into its limits, with a sentence."""
+    notices = []
+    part = view.part
+    if part == "test" and len(prepared.data.X_test) == 0:
+        part = "train"
+    n, n_train = len(prepared.rows(part)[0]), len(prepared.data.X_train)
+    row, k = view.row, view.k
+    if row >= n:
+        notices.append(f"There is no row {row:,}: this dataset has {n:,} here. Row 0 is shown instead.")
+        row = 0
+    most = n_train - (part == "train")
+    if k > most:
+        notices.append(f"K = {k} is more than the {most} training rows that can vote; K = {most} is shown instead.")
+        k = most
+    return Question(part, row, k, view.norm, view.own), notices
+
+
+def show_metric_part(view: View, source: Source, prepared: Prepared) -> None:
+    """The metric taken apart, as soon as its eigenvalues are there."""
+    key = (source.identity, "anatomy")
+    if prepared.anatomy is None:
+        task = desk().ask("work", key, source.large, lambda task: take_apart(prepared, task.say) and None)
+        if not task.wait(PATIENCE):
+            watch(task, 0, lambda: 0, since(task))
+            return
+        if task.problem:
+            show_problem(task, "The metric cannot be taken apart", forget("work", key))
+            return
+        if prepared.anatomy is None:  # it was done for a copy that was thrown away meanwhile
+            desk().forget("work", key)
+            st.rerun()
+    show_metric(view, source, prepared, prepared.anatomy)
+    if "python" not in view.hide:
+        on_demand("Copy link and Python", "inspect_open_copy", lambda: _copy(source, metric_lines(source)))
+
+
+def find_another(view: View, source: Source, prepared: Prepared, ask: Question) -> bool:
+    """Look for the next row if that was asked for; true while it is looked for."""
+    if not st.session_state.get(HUNT):
+        reason = st.session_state.pop(NONE_SUCH, None)
+        if reason:
+            st.info(reason)
+        return False
+    key = (source.identity, "hunt", ask, view.want)
+    task = desk().ask(
+        "work", key, source.large, lambda task: hunt(prepared, ask, view.want, task.say), instead_of=session()
+    )
+    if not task.wait(PATIENCE):
+        watch(task, 0, lambda: 0, since(task))
+        return True
+    st.session_state.pop(HUNT)
+    if task.problem:
+        desk().forget("work", key)
+        st.warning(f"No other row could be looked for: {task.problem}.")
+        return False
+    if task.result is None:
+        what = "answered right" if view.want == "right" else "answered wrong"
+        st.session_state[NONE_SUCH] = f"No row of this part is {what} with K = {ask.k}."
+    else:
+        CHOICES.update(row=task.result, part=ask.part, seconds=SECONDS[0])
+    st.rerun()
+    return True
+
+
+def show_point_part(view: View, source: Source, prepared: Prepared, ask: Question) -> None:
+    """What is known about the point by now; the rest follows as it is found."""
+    with st.sidebar:
+        point_sidebar(view, len(prepared.data.X_train), ask.k)
+    study: Study = desk().recall((source.identity, ask), lambda: begin(prepared, ask))
+    key: Any = (source.identity, ask, view.seconds)
+    task = None
+    if study.stage < 3 or (study.open and study.searched < view.seconds):
+        task = desk().ask(
+            "work",
+            key,
+            source.large,
+            lambda task: pursue(prepared, study, view.seconds, task.say) and None,
+            instead_of=session(),
+        )
+        task.wait(PATIENCE)
+    signature = (study.stage, study.searched)
+    if task is not None and task.done and task.problem:
+        if not task.dropped:
+            show_problem(task, "This point could not be certified", forget("work", key))
+        else:
+            st.rerun()
+    if study.stage > 0:
+        show_point(view, prepared, study)
+    if task is not None and not task.done:
+        watch(task, signature, lambda: (study.stage, study.searched), since(task))
+    if "python" not in view.hide and study.stage > 0:
+        lines = point_lines(source, ask, max(view.seconds, study.searched))
+        on_demand("Copy link and Python", "inspect_open_copy", lambda: _copy(source, lines))
+
+
+def _copy(source: Source, lines: str) -> None:
+    st.markdown("This link opens the same view in any browser that reaches this dashboard:")
+    st.code(CHOICES.link(), language=None, wrap_lines=True)
+    if source.private and is_shared():
+        st.caption("Others will not see this metric: it comes from your upload.")
+    if source.private or source.job is not None:
+        st.caption("The lines read this dashboard's own store: run them on its machine, with the same ARML_HOME.")
+    st.markdown("These lines compute the numbers of this view:")
+    st.code(lines, language="python", wrap_lines=True)

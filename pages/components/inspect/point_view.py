@@ -1,0 +1,246 @@
+"""One point: its answer, its adversarial twin, the trail from proof to attack, and who votes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from arml_core.datasets import Dataset
+from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
+from arml_core.figures.rows import BARS_SHOWN, as_label, change_figure
+from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
+from arml_core.figures.words import number, radius_down
+
+from ..plain import plain
+from ..theme import current_style
+from .choices import CHOICES, NORMS, PARTS, SECONDS, View
+from .metric_view import CONFIG, csv_button
+from .study import Prepared, Study, changes, twin_rows
+
+FORMULA = r"""
+For a point $x$ with class $y$ the **robust radius** is the length of the smallest step that changes the answer,
+$\varepsilon^*(x) = \min\{\lVert\delta\rVert : f(x+\delta) \ne y\}$; it is 0 if the answer is wrong already. A
+training point $x_i$ of the class and one $x_j$ of another class are equally near to $x+\delta$ for a smallest step of
+
+$$\tilde\varepsilon(i,j) = \frac{d(x,x_j) - d(x,x_i)}{2\,\lVert M(x_i-x_j)\rVert_*}.$$
+
+**Theorem 1** takes the right order statistic of these lengths, **votes** counts the votes that would have to change,
+and **search** solves the remaining cases one by one. All three prove a lower bound. The **white-box attack** knows the
+training points and gives a step that works: an upper bound. The truth lies between the highest proof and the lowest
+attack. A training point is certified without itself.
+"""
+
+
+def show_point(view: View, prepared: Prepared, study: Study) -> None:
+    """Everything that is known by now."""
+    data = prepared.data
+    _tiles(data, study)
+    st.markdown(point_words(data, study))
+    for note in study.notes:
+        st.caption(plain(note))
+    if study.wrong:
+        st.button(
+            "Certify the answer it gives instead",
+            key="inspect_own_instead",
+            on_click=lambda: CHOICES.update(own=True),
+            help="How far must it move until this wrong answer changes?",
+        )
+        if data.image_shape:
+            _alone(data, study)
+    else:
+        left, right = st.columns([6, 5], gap="large")
+        with left:
+            _twin(view, data, study)
+        with right:
+            if "trail" not in view.hide:
+                _trail(view, data, study)
+    if "neighbours" not in view.hide:
+        _neighbours(view, data, study)
+    with st.expander("The formula"):
+        st.markdown(FORMULA)
+
+
+def _tiles(data: Dataset, study: Study) -> None:
+    norm = NORMS[study.question.norm]
+    answer, label = data.class_names[study.predicted], data.class_names[study.label]
+    with st.container(horizontal=True, key="inspect_tiles"):
+        st.metric("Answer", plain(answer), width="content")
+        st.metric("True class", plain(label), width="content")
+        st.metric(
+            f"Proved ({norm})", proved(study), width="content", help="No step up to this length changes the answer."
+        )
+        st.metric(f"Found ({norm})", reached(study), width="content", help="A step of this length changes the answer.")
+
+
+def proved(study: Study) -> str:
+    """The highest proved radius, rounded down."""
+    return radius_down(study.lower)
+
+
+def reached(study: Study) -> str:
+    """The length of the smallest step known to change the answer."""
+    if study.exact:
+        return proved(study) if study.upper < np.inf else "none"
+    if np.isfinite(study.upper):
+        return number(study.upper)
+    return "…" if study.stage < 3 else "none"
+
+
+def point_words(data: Dataset, study: Study) -> str:
+    """What is known about the point, as Markdown."""
+    norm, ask = NORMS[study.question.norm], study.question
+    answer, label = plain(data.class_names[study.predicted]), plain(data.class_names[study.label])
+    who = f"{PARTS[ask.part]} {ask.row}" + (", certified without itself" if ask.part == "train" else "")
+    if study.wrong:
+        return f"{who}: the answer is **{answer}**, but it is **{label}**. Wrong already, so the radius is 0."
+    mistaken = " (wrong)" if study.predicted != study.label else ""
+    start = f"{who}: the answer is **{answer}**{mistaken}. "
+    if study.lower == np.inf:
+        return f"{start}No step of any length changes it: proved."
+    to = f" to **{plain(data.class_names[study.twin_answer])}**" if study.twin is not None else ""
+    if study.exact:
+        return (
+            f"{start}The smallest step that changes it{to} has {norm} length **{radius_down(study.lower)}** (exact): "
+            "nothing smaller does."
+        )
+    safe = f"{start}No step of {norm} length up to **{radius_down(study.lower)}** changes it: proved. "
+    if study.twin is None:
+        return safe + ("No step that changes it is known." if study.stage >= 3 else "")
+    return f"{safe}One of length **{number(study.upper)}** changes it{to}. Between the two it is open."
+
+
+def _alone(data: Dataset, study: Study) -> None:
+    assert data.image_shape is not None
+    st.plotly_chart(
+        strip_figure(study.x[None], data.image_shape, current_style(), ["the row"], columns=3, row_height=250),
+        key="inspect_alone",
+        theme=None,
+        config=CONFIG,
+        alt=f"A picture of class {data.class_names[study.label]}, answered {data.class_names[study.predicted]}.",
+    )
+
+
+def _twin(view: View, data: Dataset, study: Study) -> None:
+    st.markdown("**Its adversarial twin**")
+    if study.twin is None:
+        if data.image_shape:
+            _alone(data, study)
+        words = "is being looked for" if study.stage < 3 else "was not found: no step that changes the answer is known"
+        st.markdown(f"The twin {words}.")
+        return
+    answer, other = (data.class_names[code] for code in (study.predicted, study.twin_answer))
+    if data.image_shape:
+        st.plotly_chart(
+            twin_figure(
+                study.x,
+                study.twin,
+                data.image_shape,
+                current_style(),
+                (f"answered {as_label(answer, 12)}", f"answered {as_label(other, 12)}"),
+            ),
+            key="inspect_twin",
+            theme=None,
+            config=CONFIG,
+            alt=f"Three pictures: the row, answered {answer}; its twin, answered {other}; and what changed, by at most "
+            f"{number(float(np.abs(study.twin - study.x).max()))} in a pixel.",
+        )
+        st.caption(
+            "Can you tell the first two apart? The third has a scale of its own: blue pixels went up, orange ones down."
+        )
+    else:
+        moved = changes(data, study)
+        st.plotly_chart(
+            change_figure(moved, current_style()),
+            key="inspect_changes",
+            theme=None,
+            config=CONFIG,
+            alt="What changes the answer: "
+            + ", ".join(f"{c.feature} from {c.before:.5g} to {c.after:.5g}" for c in moved[:5] if c.step),
+        )
+        more = f" The {BARS_SHOWN} largest of {len(moved)} features are drawn." if len(moved) > BARS_SHOWN else ""
+        st.caption(
+            f"Look for the longest bars: these features turn {plain(answer)} into {plain(other)}. Beside each bar the "
+            f"change in the dataset's own units.{more}"
+        )
+    header, rows = twin_rows(data, study)
+    csv_button(view, "twin", lambda: pd.DataFrame(rows, columns=header), data)
+
+
+def _trail(view: View, data: Dataset, study: Study) -> None:
+    norm = NORMS[study.question.norm]
+    st.markdown("**From proof to attack**")
+    st.plotly_chart(
+        trail_figure(study.marks, current_style(), norm=norm),
+        key="inspect_trail",
+        theme=None,
+        config=CONFIG,
+        alt=trail_alt(study.marks, norm),
+    )
+    settings = f" White-box attack, no random numbers; search {study.searched:g} s." if study.searched else ""
+    st.caption(f"Blue is proved, hatched was reached, what is left between is open.{settings}")
+    longer = next((seconds for seconds in SECONDS if seconds > study.searched), None)
+    with st.container(horizontal=True, vertical_alignment="center", key="inspect_trail_buttons"):
+        if study.open and longer is not None:
+            st.button(
+                f"Search longer ({longer:g} s)",
+                key="inspect_longer",
+                on_click=lambda: CHOICES.update(seconds=longer),
+                help="The search narrows the interval from both sides as long as it runs.",
+            )
+        csv_button(view, "trail", lambda: trail_table(study.marks), data)
+    with st.expander("What each of them promises"):
+        for mark in study.marks:
+            title, promise = PROMISES[mark.method]
+            st.markdown(f"**{title}**: {mark.describe()}. {promise}")
+
+
+def _neighbours(view: View, data: Dataset, study: Study) -> None:
+    k = study.question.k
+    st.markdown("**Who votes**" if k > 1 else "**Who decides**")
+    if data.image_shape:
+        _tiles_of(data, study, "before")
+        if study.twin is not None:
+            _tiles_of(data, study, "after")
+    table = pd.DataFrame(study.voters)
+    places = [name for name in ("place", "place for the twin") if name in table]
+    table[places] = table[places].astype("Int64")
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        key="inspect_voters",
+        height=min(38 + 35 * len(table), 330),
+        placeholder="–",
+        column_config={
+            name: st.column_config.NumberColumn(format="%.4f") for name in ("distance", "distance to the twin")
+        },
+        alt="The training rows that vote for the point and for its twin, with class, place and distance.",
+    )
+    gone = sum(1 for voter in study.voters if study.twin is not None and voter["place for the twin"] is None)
+    swap = ""
+    if study.twin is not None:
+        swap = f" For the twin {gone} of them {'gives' if gone == 1 else 'give'} way to others." if gone else ""
+    st.caption(
+        f"The {k} nearest training rows vote, nearest first; distances as this metric measures them, √d.{swap}"
+        if k > 1
+        else f"The nearest training row decides; distances as this metric measures them, √d.{swap}"
+    )
+    csv_button(view, "neighbours", lambda: table, data)
+
+
+def _tiles_of(data: Dataset, study: Study, when: str) -> None:
+    rows = (study.neighbours if when == "before" else study.twin_neighbours)[:MOST_TILES]
+    key = "distance" if when == "before" else "distance to the twin"
+    known = {voter["training row"]: voter for voter in study.voters}
+    titles = [f"{as_label(known[int(row)]['class'], 9)} · {number(known[int(row)][key])}" for row in rows]
+    assert data.image_shape is not None
+    more = f", the first {MOST_TILES}" if study.question.k > MOST_TILES else ""
+    st.markdown(f"For the row itself{more}:" if when == "before" else f"For its twin{more}:")
+    st.plotly_chart(
+        strip_figure(data.X_train[rows], data.image_shape, current_style(), titles),
+        key=f"inspect_tiles_{when}",
+        theme=None,
+        config=CONFIG,
+        alt="Nearest training pictures, class and distance: " + "; ".join(titles),
+    )

@@ -1,0 +1,266 @@
+"""What is worked out about a metric and a point, with the engine's classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from arml_core.datasets import Dataset
+from arml_core.figures.metric import Anatomy, anatomy
+from arml_core.figures.trail import Mark, best
+from arml_core.knn import MahalanobisKNN
+from arml_core.metric import Metric
+from arml_core.report import Change
+from arml_core.threat import ThreatModel
+
+HUNT_BLOCK = 128
+HUNT_SEED = 0
+
+
+@dataclass(eq=False)
+class Prepared:
+    """A dataset and a metric; the classifier of the two, one for all K, and the metric's anatomy when they are needed.
+
+    The classifier is used by one thread only.
+    """
+
+    data: Dataset
+    metric: Metric
+    knn: MahalanobisKNN | None = None
+    anatomy: Anatomy | None = None
+
+    def rows(self, part: str) -> tuple[Any, Any]:
+        return (self.data.X_test, self.data.y_test) if part == "test" else (self.data.X_train, self.data.y_train)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which point, and what is asked about it."""
+
+    part: str
+    row: int
+    k: int
+    norm: str
+    own: bool
+
+
+@dataclass(eq=False)
+class Study:
+    """What is known about a point so far. Fields are filled one after the other; `stage` counts them.
+
+    `neighbours` are training rows, nearest first; `twin` is the smallest known change that gives another answer.
+    """
+
+    question: Question
+    x: Any
+    label: int
+    stage: int = 0
+    predicted: int = -1
+    correct: bool = True
+    neighbours: Any = None
+    marks: list[Mark] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    twin: Any = None
+    twin_answer: int = -1
+    twin_neighbours: Any = None
+    voters: list[dict[str, Any]] = field(default_factory=list)
+    searched: float = 0.0
+
+    @property
+    def certified_label(self) -> int:
+        return self.predicted if self.question.own else self.label
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the answer is not the true class and the true class was asked for: then the radius is 0."""
+        return not self.correct
+
+    @property
+    def lower(self) -> float:
+        return 0.0 if self.wrong else best(self.marks)[0]
+
+    @property
+    def upper(self) -> float:
+        return 0.0 if self.wrong else best(self.marks)[1]
+
+    @property
+    def exact(self) -> bool:
+        return self.wrong or any(mark.proves and mark.meets for mark in self.marks) or self.lower == np.inf
+
+    @property
+    def open(self) -> bool:
+        """Whether a longer search could tell more."""
+        return self.searched > 0 and not self.exact
+
+    def mark(self, method: str) -> Mark | None:
+        return next((mark for mark in self.marks if mark.method == method), None)
+
+
+def classifier(prepared: Prepared, k: int, say: Callable[[str], None]) -> MahalanobisKNN:
+    """The classifier with this K, fitted if it is the first time."""
+    if prepared.knn is None:
+        rows, features = prepared.data.X_train.shape
+        say(f"preparing the classifier: {rows:,} training rows of {features:,} features")
+        prepared.knn = MahalanobisKNN(1, metric=prepared.metric).fit(prepared.data.X_train, prepared.data.y_train)
+    prepared.knn.n_neighbors = k
+    return prepared.knn
+
+
+def take_apart(prepared: Prepared, say: Callable[[str], None]) -> Anatomy:
+    """The metric's anatomy, worked out once."""
+    if prepared.anatomy is None:
+        say(f"computing the eigenvalues of M, {prepared.metric.n_features:,} × {prepared.metric.n_features:,}")
+        prepared.anatomy = anatomy(prepared.metric)
+    return prepared.anatomy
+
+
+def begin(prepared: Prepared, question: Question) -> Study:
+    rows, labels = prepared.rows(question.part)
+    return Study(question, rows[question.row].copy(), int(labels[question.row]))
+
+
+def pursue(prepared: Prepared, study: Study, seconds: float, say: Callable[[str], None]) -> Study:
+    """Neighbours and certificates first, then the attack, then a search of so many seconds.
+
+    What an earlier call has found is kept: only a longer search is done again.
+    """
+    ask = study.question
+    knn = classifier(prepared, ask.k, say)
+    threat = ThreatModel(ask.norm)
+    points = study.x[None]
+    labels = None if ask.own else np.array([study.label])
+    exclude = [ask.row] if ask.part == "train" else None
+    if study.stage == 0:
+        say("asking the neighbours")
+        _look(prepared, knn, study, points, labels, threat, exclude)
+        study.stage = 1
+    if study.wrong or study.mark("exact") is not None:
+        study.stage = max(study.stage, 3)
+        return study
+    if study.stage == 1:
+        say("attacking: looking for a small step that changes the answer")
+        found = knn.attack(points, labels, threat=threat, exclude=exclude)
+        upper = float(found.upper[0])
+        study.marks = [*study.marks, Mark("whitebox", 0.0, upper)]
+        if np.isfinite(upper):
+            _keep(prepared, knn, study, found.adversarial[0], exclude)
+        study.stage = 2
+    if study.searched < seconds:
+        say(f"searching from both sides, up to {seconds:g} s")
+        both = knn.certify(points, labels, method="search", threat=threat, exclude=exclude, budget=seconds)
+        mark = Mark("search", float(both.lower[0]), float(both.upper[0]))
+        if mark.upper < study.upper:
+            _keep(prepared, knn, study, both.adversarial[0], exclude)
+        rest = [other for other in study.marks if other.method not in ("search", "whitebox")]
+        attack = [other for other in study.marks if other.method == "whitebox"]
+        study.marks = [*rest, mark, *attack]
+        study.searched = seconds
+        study.stage = 3
+    return study
+
+
+def _look(
+    prepared: Prepared, knn: MahalanobisKNN, study: Study, points: Any, labels: Any, threat: ThreatModel, exclude: Any
+) -> None:
+    ask = study.question
+    _, near = knn.kneighbors(points, exclude=exclude)
+    proved = knn.certify(points, labels, method="votes", threat=threat, exclude=exclude)
+    study.neighbours = near[0]
+    study.predicted, study.correct = int(proved.predicted[0]), bool(proved.correct[0])
+    study.voters = voters(prepared, study)
+    if study.wrong:
+        return
+    marks = []
+    if ask.k % 2:
+        try:
+            paper = knn.certify(points, labels, method="theorem1", threat=threat, exclude=exclude)
+            marks.append(Mark("theorem1", float(paper.lower[0]), np.inf))
+        except ValueError as reason:
+            study.notes.append(f"Theorem 1 says nothing here: {reason}.")
+    else:
+        study.notes.append("Theorem 1 needs an odd K.")
+    marks.append(Mark("votes", float(proved.lower[0]), np.inf))
+    if ask.k == 1 and threat.norm == 2:
+        exact = knn.certify(points, labels, method="exact", threat=threat, exclude=exclude)
+        marks.append(Mark("exact", float(exact.lower[0]), float(exact.upper[0])))
+        if np.isfinite(exact.upper[0]):
+            _keep(prepared, knn, study, exact.adversarial[0], exclude)
+    study.marks = marks
+
+
+def _keep(prepared: Prepared, knn: MahalanobisKNN, study: Study, twin: Any, exclude: Any) -> None:
+    _, near = knn.kneighbors(twin[None], exclude=exclude)
+    study.twin_answer = int(knn.predict(twin[None], exclude=exclude)[0])
+    study.twin, study.twin_neighbours = twin, near[0]
+    study.voters = voters(prepared, study)
+
+
+def voters(prepared: Prepared, study: Study) -> list[dict[str, Any]]:
+    """Every training row that votes for the point or for its twin, with its place and distance in both cases."""
+    before = {int(row): place for place, row in enumerate(study.neighbours, 1)}
+    moved = study.twin_neighbours if study.twin is not None else ()
+    after = {int(row): place for place, row in enumerate(moved, 1)}
+    rows = [*before, *(row for row in after if row not in before)]
+    data, metric = prepared.data, prepared.metric
+    found = []
+    for row in rows:
+        entry: dict[str, Any] = {
+            "training row": row,
+            "class": data.class_names[data.y_train[row]],
+            "place": before.get(row),
+            "distance": float(np.sqrt(metric.squared_distances(study.x, data.X_train[row]))),
+        }
+        if study.twin is not None:
+            entry["place for the twin"] = after.get(row)
+            entry["distance to the twin"] = float(np.sqrt(metric.squared_distances(study.twin, data.X_train[row])))
+        found.append(entry)
+    return found
+
+
+def hunt(prepared: Prepared, start: Question, want: str, say: Callable[[str], None]) -> int | None:
+    """The next row, in a fixed shuffled order, whose answer is right or wrong as wanted; None if there is none."""
+    rows, labels = prepared.rows(start.part)
+    order = np.random.default_rng(HUNT_SEED).permutation(len(rows))
+    place = int(np.flatnonzero(order == start.row)[0])
+    order = np.roll(order, -place - 1)
+    if want == "any":
+        return int(order[0])
+    knn = classifier(prepared, start.k, say)
+    for first in range(0, len(order), HUNT_BLOCK):
+        say(f"looking through rows: {first:,} of {len(order):,}")
+        block = order[first : first + HUNT_BLOCK]
+        exclude = block if start.part == "train" else None
+        right = knn.predict(rows[block], exclude=exclude) == labels[block]
+        hits = block[right if want == "right" else ~right]
+        if len(hits):
+            return int(hits[0])
+    return None
+
+
+def changes(data: Dataset, study: Study) -> list[Change]:
+    """Each feature before and after, in the dataset's units, the largest moves (in scaled units) first."""
+    before, after = data.scaling.inverse(np.stack([study.x, study.twin]))
+    steps = study.twin - study.x
+    alone = data.scaling.step_in_units(study.lower) if np.isfinite(study.lower) else [None] * len(steps)
+    order = np.argsort(-np.abs(steps), kind="stable").tolist()
+    return [
+        Change(
+            data.feature_names[k],
+            float(before[k]),
+            float(after[k]),
+            float(steps[k]),
+            None if alone[k] is None else float(alone[k]),
+        )
+        for k in order
+    ]
+
+
+def twin_rows(data: Dataset, study: Study) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of the twin as a table: every feature in the dataset's units and as it is certified."""
+    before, after = data.scaling.inverse(np.stack([study.x, study.twin]))
+    header = ["feature", "before", "after", "scaled before", "scaled after"]
+    columns = (data.feature_names, before, after, study.x, study.twin)
+    return header, [list(row) for row in zip(*columns, strict=True)]

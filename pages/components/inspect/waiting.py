@@ -1,0 +1,54 @@
+"""What the page says while something is worked out, and looking again until it is there."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from .desk import Task, desk
+
+LOOK_SECONDS = 0.4
+PATIENCE = 0.7
+SESSION, SINCE = "inspect_session", "inspect_since"
+
+
+def session() -> str:
+    """Who asks: one browser session."""
+    found: str = st.session_state.setdefault(SESSION, uuid.uuid4().hex)
+    return found
+
+
+def watch(task: Task, signature: Any, now: Callable[[], Any], started: float) -> None:
+    """Say what goes on, and draw the page again as soon as there is more to show."""
+
+    def look() -> None:
+        if task.done or now() != signature:
+            st.rerun()
+        seconds = time.monotonic() - started
+        spent = f" ({seconds:.0f} s)" if seconds >= 2 else ""
+        st.caption(f"⏳ {task.doing[:1].upper()}{task.doing[1:]}{spent} …")
+
+    st.fragment(look, run_every=LOOK_SECONDS)()
+
+
+def since(task: Task) -> float:
+    """When this browser first waited for a task."""
+    known = st.session_state.get(SINCE)
+    if known is None or known[0] is not task:
+        st.session_state[SINCE] = (task, time.monotonic())
+    started: float = st.session_state[SINCE][1]
+    return started
+
+
+def show_problem(task: Task, what: str, forget: Callable[[], None]) -> None:
+    """What went wrong, and a way to try again."""
+    st.error(f"{what}: {task.problem}.".replace("..", "."))
+    st.button("Try again", key="inspect_again", on_click=forget)
+
+
+def forget(shelf: str, key: Any) -> Callable[[], None]:
+    return lambda: desk().forget(shelf, key)
