@@ -1,0 +1,359 @@
+"""The Paper page's numbers and words, without a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import arml_core as arml
+from arml_core.figures.agreement import agreement_alt, agreement_figure
+from arml_core.jobs import Client
+from arml_core.jobs.paths import Paths
+from arml_core.reproduce.beside import again, coverage, dataset_rows, rows, runtime_rows
+from arml_core.reproduce.plan import Effort, figure1, table
+from arml_core.reproduce.run import ask, find
+from arml_core.reproduce.tables import Tables
+from arml_core.results import FOLDER, Evaluation, read_results, shipped
+from pages.components.jobs import open_store
+from pages.components.paper import facts
+from pages.components.paper.choices import SECTIONS, View
+from pages.components.paper.marks import marked, signed
+from pages.components.paper.origin import origin
+from pages.components.paper.recompute import Number, outcome_table
+from pages.components.paper.tables import number_of
+
+from ..jobs.conftest import end_worker
+
+ROOT = Path(__file__).parents[2]
+PAPER = json.loads((ROOT / "data" / "paper_results.json").read_text(encoding="utf-8"))
+NAMES = {
+    "splice": "Splice",
+    "pendigits": "Pendigits",
+    "satimage": "Satimage",
+    "usps": "USPS",
+    "mnist": "MNIST",
+    "fashion_mnist": "Fashion-MNIST",
+}
+LEARNERS = {"Euclidean": "euclidean", "NCA": "nca", "LMNN": "lmnn", "ITML": "itml", "LFDA": "lfda", "ARML": "arml"}
+CELL = re.compile(r"(\d\.\d{3})(?: (?::orange\[▲ \+(\d\.\d{3})\]|:blue\[▼ −(\d\.\d{3})\]|:gray\[(=)\]))?")
+PATIENCE = 120.0
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARML_HOME", str(tmp_path))
+    open_store.clear()
+    yield
+    end_worker(Paths(tmp_path / "jobs"))
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    for name, text in query.items():
+        app.query_params[name] = text
+    app.switch_page("pages/paper.py").run()
+    assert not app.exception
+    return app
+
+
+def address(app: AppTest) -> dict[str, str]:
+    return {name: found[0] if isinstance(found, list) else found for name, found in app.query_params.items()}
+
+
+def words(app: AppTest) -> str:
+    kinds = (app.caption, app.info, app.markdown, app.warning, app.success, app.error)
+    return "\n".join(str(found.value) for kind in kinds for found in kind)
+
+
+def paper_errors(dataset: str, metric: str, half: str) -> np.ndarray:
+    """Straight from the file."""
+    if half == "exact":
+        return np.array(PAPER["table_1_exact_1nn_robust_error"][NAMES[dataset]][metric])
+    return np.array(PAPER["table_2_knn_robust_error"][NAMES[dataset]][metric][half])
+
+
+def our_radii(dataset: str, learner: str, **wanted) -> np.ndarray | None:
+    """Straight from the results file: the side that counts."""
+    path = FOLDER / f"{dataset}-{learner}.npz"
+    if not path.exists():
+        return None
+    box = wanted.pop("box")
+    found = [
+        e
+        for e in read_results(path)
+        if all(getattr(e, name) == value for name, value in wanted.items())
+        and (e.threat.box is not None) == box
+        and e.threat.norm == 2
+    ]
+    if not found:
+        return None
+    (one,) = found
+    return one.lower if one.kind == "certify" else one.upper
+
+
+ROW = [  # how a row begins, the half of the paper's it stands beside, what it is
+    ("ours, exact", "exact", {"method": "exact", "n_neighbors": 1, "box": False}),
+    ("ours, Theorem 1", "certified", {"method": "theorem1", "n_neighbors": 11, "box": False}),
+    ("ours, votes", None, {"method": "votes", "n_neighbors": 11, "box": False}),
+    ("ours, search", None, {"method": "search", "n_neighbors": 11, "box": False}),
+    ("ours, boundary attack", "empirical", {"method": "boundary", "n_neighbors": 11}),
+    ("ours, white-box attack", None, {"method": "whitebox", "n_neighbors": 11, "box": False}),
+]
+
+
+def check_rows(frame: pd.DataFrame, dataset: str, halves: list[str]) -> int:
+    """Every printed number and difference against the two data files; returns how many differences there were."""
+    radii = PAPER["table_1_exact_1nn_robust_error"][NAMES[dataset]]["radii"]
+    at = [f"ε = {radius:g}" for radius in radii]
+    assert list(frame.columns[3:-1]) == at
+    metric, half, differences = "", "", 0
+    for _, row in frame.iterrows():
+        metric = row["Metric"].strip("*") or metric
+        cells = [row[column] for column in at]
+        if row["Row"].startswith("paper"):
+            half = next(h for h in halves if cells == [f"{v:.3f}" for v in paper_errors(dataset, metric, h)])
+            assert row["Where"] == ("[0, 1]ᴰ" if half == "empirical" else "ℝᴰ")
+            continue
+        if "not computed yet" in row["Row"]:
+            assert set(cells) == {"–"}
+            continue
+        _, beside, wanted = next(entry for entry in ROW if row["Row"].startswith(entry[0]))
+        wanted = {"box": row["Where"] == "[0, 1]ᴰ", **wanted}
+        found = our_radii(dataset, LEARNERS[metric], **wanted)
+        assert found is not None
+        if len(found) < 1000:
+            assert f"{len(found)} points" in row["Row"]
+        for number, (radius, cell) in enumerate(zip(radii, cells, strict=True)):
+            ours, up, down, same = CELL.fullmatch(cell).groups()
+            exact = float((found <= radius).mean())
+            assert ours == f"{exact:.3f}"
+            if beside is None:
+                assert (up, down, same) == (None, None, None)
+                continue
+            difference = exact - paper_errors(dataset, metric, beside)[number]
+            printed = 0.0 if same else float(up) if up else -float(down)
+            assert printed == pytest.approx(difference, abs=0.0005 + 1e-9)
+            assert bool(same) == (abs(difference) < 0.0005 - 1e-9)
+            differences += 1
+    return differences
+
+
+def test_the_summary_opens_and_counts_what_is_there() -> None:
+    app = page()
+    assert address(app) == {}
+    tables = Tables.of(shipped())
+    series, there, demanded, close = coverage(tables)
+    assert series == 108
+    assert f"**{6 * there} of them are here**" in words(app)
+    assert f"**{close} of {demanded} rows keep it**" in words(app)
+    assert "NCA and LMNN often have a smaller clean error" in words(app)
+    matrix = app.table[-1].value
+    held = {(d, m, c) for d, m, c in tables.evaluations if c == "exact"}
+    splice = matrix[matrix["Dataset"] == "Splice"].iloc[0]
+    assert splice["exact"] == f"{sum(d == 'splice' for d, _, _ in held)} of 6"
+
+
+@pytest.mark.parametrize("dataset", list(NAMES))
+def test_every_printed_difference_is_ours_less_the_papers(dataset: str) -> None:
+    one = page(show="table1", data=dataset)
+    two = page(show="table2", data=dataset)
+    found = check_rows(one.table[0].value, dataset, ["exact"])
+    found += check_rows(two.table[0].value, dataset, ["certified"])
+    found += check_rows(two.table[1].value, dataset, ["empirical"])
+    if dataset == "splice":
+        assert found >= 60
+    assert "Two attackers" in words(two)
+
+
+def test_the_csv_and_the_copied_python_say_the_same() -> None:
+    found = rows(Tables.of(shipped()), ["splice"])
+    there = found[found["difference"].notna()]
+    assert len(there) > 60
+    np.testing.assert_allclose(there["difference"], there["ours"] - there["paper"], atol=1e-12)
+    assert set(found[found["our method"] == "Votes"]["difference"].isna()) == {True}
+    for _, row in found[found["paper column"] == "exact"].iterrows():
+        number = PAPER["table_1_exact_1nn_robust_error"]["Splice"]["radii"].index(row["radius"])
+        assert row["paper"] == paper_errors("splice", row["metric"], "exact")[number]
+
+
+@pytest.mark.parametrize("show", list(SECTIONS))
+def test_each_section_opens_and_its_python_runs_as_printed(show: str) -> None:
+    if show == "figure1":
+        pytest.skip("drawn in the browser test; its Python is run below")
+    app = page(show=show)
+    app.session_state[f"paper_open_copy_{show}"] = True
+    app.run()
+    assert not app.exception
+    link, command, python = (code.value for code in app.code[-3:])
+    assert link.endswith("" if show == "summary" else f"show={show}")
+    assert command.startswith("python -m arml_core reproduce ")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(python, {})
+    if show in ("summary", "table1", "table2", "sensitivity"):
+        assert "plice" in printed.getvalue()
+
+
+def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
+    app = page(show="table9", data="cifar", method="svm", size="3", foo="bar")
+    for part in ("show=table9", "data=cifar", "method=svm", "size=3", "'foo'"):
+        assert part in words(app)
+    assert address(app) == {}
+
+
+def test_choices_go_into_the_address() -> None:
+    app = page(show="table2", data="pendigits")
+    app.selectbox(key="paper_method").set_value("arml").run()
+    app.selectbox(key="paper_column").set_value("votes").run()
+    assert address(app) == {"show": "table2", "data": "pendigits", "method": "arml", "column": "votes"}
+    again_opened = page(**address(app))
+    assert again_opened.selectbox(key="paper_column").value == "votes"
+
+
+def test_controls_can_be_hidden_for_a_lesson() -> None:
+    app = page(show="table1", hide="sections~data~detail~export~python")
+    for kind in ("segmented_control", "selectbox", "download_button", "button"):
+        assert not app.get(kind)
+    assert len(app.table) == 1
+
+
+def test_what_is_missing_is_said_and_no_number_invented() -> None:
+    tables = Tables({})
+    found = rows(tables)
+    assert len(found) == 108 * 6
+    assert found["ours"].isna().all()
+    assert coverage(tables) == (108, 0, 0, 0)
+    assert "there yet" in agreement_alt(found)
+    number, column = number_of(View(show="table2", data="usps", method="lmnn", column="exact"), "table2", tables)
+    assert (column, number.kept) == ("theorem1", None)
+    assert number.step.points.n == 1000
+
+
+def test_results_that_cannot_be_read_are_named(monkeypatch, tmp_path) -> None:
+    (tmp_path / "bad.npz").write_text("no archive")
+    monkeypatch.setattr("arml_core.results.shipped", lambda folder=tmp_path: tuple(read_results(tmp_path / "bad.npz")))
+    app = page(show="table1")
+    assert "bad.npz is not a results file" in app.error[0].value
+    assert "ours: not computed yet" in list(app.table[0].value["Row"])
+
+
+@pytest.mark.parametrize(
+    ("difference", "text", "shown"),
+    [
+        (0.0214, "+0.021", ":orange[▲ +0.021]"),
+        (-0.0136, "−0.014", ":blue[▼ −0.014]"),
+        (0.0004, "0.000", ":gray[=]"),
+        (-0.0004, "0.000", ":gray[=]"),
+    ],
+)
+def test_a_difference_has_a_sign_a_shape_and_a_colour(difference: float, text: str, shown: str) -> None:
+    assert signed(difference) == text
+    assert marked(difference) == shown
+
+
+def test_the_origin_names_settings_seed_points_steps_date_and_versions() -> None:
+    (found,) = [
+        e for e in shipped() if (e.dataset, e.learner, e.method, e.n_neighbors) == ("splice", "arml", "exact", 1)
+    ]
+    text = origin(found)
+    assert "seed 42" in text["Metric"]
+    assert "epochs 1000" in text["Metric"]
+    assert "first 1,000" in text["Points"]
+    assert "torch" in text["Versions"]
+    assert text["Computed"].startswith(found.made["date"])
+    assert text["Differs from the paper's protocol"] == found.made["deviation"]
+    attack = replace(
+        found,
+        kind="attack",
+        method="boundary",
+        options={"steps": 500},
+        attack_seed=3,
+        threat=arml.ThreatModel(box=(0, 1)),
+    )
+    text = origin(attack)
+    assert text["Method"] == "Boundary attack, 500 steps, seed 3"
+    assert "inside [0, 1]" in text["Attacker"]
+
+
+def test_the_picture_has_every_number_once() -> None:
+    found = rows(Tables.of(shipped()), ["splice"])
+    there = found[found["difference"].notna()]
+    figure = agreement_figure(there)
+    drawn = [trace for trace in figure.data if trace.mode == "markers"]
+    assert sum(len(trace.x) for trace in drawn) == len(there)
+    nca = next(trace for trace in drawn if trace.name == "NCA")
+    np.testing.assert_array_equal(nca.y, there[there["metric"] == "NCA"]["ours"])
+    assert len({(t.marker.symbol, t.marker.color) for t in drawn}) == len(drawn)
+    assert f"{len(there)} robust errors" in agreement_alt(there)
+
+
+def small(radii: list[float], index: list[int] | None = None) -> Evaluation:
+    first = shipped()[0]
+    values = np.array(radii)
+    return replace(
+        first,
+        lower=values,
+        upper=values,
+        exact=np.ones(len(values), bool),
+        correct=values > 0,
+        planned=4,
+        rows=None if index is None else np.array(index),
+    )
+
+
+def test_a_partial_recomputation_is_compared_on_its_own_points() -> None:
+    kept, fresh = small([0.1, 0.2, 0.3, 0.4]), small([0.4, 0.25], [3, 1])
+    found = again(kept, fresh, np.array([0.0, 0.2, 0.4]))
+    np.testing.assert_allclose(found.then, [0, 0.5, 1])
+    np.testing.assert_allclose(found.now, [0, 0, 1])
+    assert (found.n, found.n_same) == (2, 1)
+    assert found.largest == pytest.approx(0.05)
+    (step,) = table("table1", ["splice"], ["euclidean"], Effort())
+    shown = outcome_table(Number(step, kept, np.array([0.0, 0.2, 0.4]), np.array([0.0, 0.4, 1.0])), fresh)
+    assert list(shown.iloc[:, 0]) == ["paper", "ours, shipped", "ours, computed here", "computed here − shipped"]
+    assert list(shown["ε = 0.2"]) == ["0.400", "0.500", "0.000 :blue[▼ −0.400]", "−0.500"]
+
+
+def test_the_small_tables_subtract_and_divide(tmp_path, monkeypatch) -> None:
+    sizes = {key: PAPER["datasets"]["Splice"][key] for key in ("features", "classes", "train", "test")}
+    about = {"machine": "2-core CPU", "versions": {"numpy": "2"}, "date": "2026-01-01"}
+    (tmp_path / "datasets.json").write_text(
+        json.dumps({"splice": {**sizes, "error_1nn": 0.3, "error_11nn": 0.29, **about}})
+    )
+    (tmp_path / "runtime.json").write_text(
+        json.dumps({"nca": {"seconds": 240.45, "iterations": 100, "threads": 2, "parameters": {}, **about}})
+    )
+    found = dataset_rows(tmp_path)
+    assert found.loc[0, "difference"] == pytest.approx(0.3 - 0.295)
+    assert found["ours"].notna().sum() == 2
+    shown = facts.datasets_table(found)
+    assert shown.loc[0, "1-NN error, ours"] == "0.300 :orange[▲ +0.005]"
+    assert shown.loc[0, "Same sizes here"] == "✓"
+    assert shown.loc[1, "1-NN error, ours"] == "not computed yet"
+    timed = runtime_rows(tmp_path)
+    assert timed.loc[2, "ratio"] == pytest.approx(0.5)
+    assert facts.runtime_table(timed).loc[2, "Ours / paper"] == ":blue[▼ 0.50]"
+    monkeypatch.setattr(facts, "FOLDER", tmp_path)
+    assert "not measured yet" in words(page(show="runtime"))
+
+
+def test_a_toy_row_is_asked_for_found_again_and_equals_the_shipped_one() -> None:
+    (step,) = [step for step in figure1() if step.learner == "euclidean"]
+    client = Client()
+    assert find(client, step) is None
+    run, evaluation = ask(client, step)
+    assert client.wait(evaluation.id, PATIENCE).state == "done"
+    assert find(client, step) is not None
+    assert [job.id for job in find(client, step)] == [run.id, evaluation.id]
+    (kept,) = [e for e in shipped(FOLDER / "figure1") if e.learner == "euclidean"]
+    found = again(kept, client.evaluation(evaluation.id), np.array([0.5]))
+    assert found.n == found.n_same == 7
