@@ -84,12 +84,12 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
         sets = arguments.dataset or list(figure2.DATASETS)
         figure2.compute(folder / "figure2", sets, wanted, arguments.quick, display.say, display.show)
         return []
-    keep_metrics = True
+    one_metric = True
     if arguments.what == "figure1":
         steps, folder = plan.figure1(), folder / "figure1"
     elif arguments.what == "sensitivity":
         datasets = [name for name in datasets if name in plan.SENSITIVITY_SETS]
-        steps, folder, keep_metrics = plan.sensitivity(datasets, effort), folder / "sensitivity", False
+        steps, folder, one_metric = plan.sensitivity(datasets, effort), folder / "sensitivity", False
     else:
         columns = arguments.column or ()
         unknown = sorted(set(columns) - set(plan.TABLES[arguments.what]))
@@ -99,7 +99,7 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
         steps = plan.table(arguments.what, datasets, methods, effort, columns)
     if not steps:
         raise ValueError(f"{arguments.what} has nothing for {', '.join(datasets)}")
-    return compute(Client(), steps, folder, display.say, display.show, keep_metrics)
+    return compute(Client(), steps, folder, display.say, display.show, one_metric)
 
 
 def _write_report(folder: Path) -> None:

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..datasets.base import content_hash
 from ..learners.storage import save_metric
 from ..metric import Metric
 from ..results import Evaluation, read_results, write_results
@@ -32,9 +33,11 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
-def described(evaluation: Evaluation, deviations: Iterable[str]) -> Evaluation:
-    """The evaluation with the machine, the versions and its deviations in `made`."""
+def described(evaluation: Evaluation, deviations: Iterable[str], metric: Metric | None = None) -> Evaluation:
+    """The evaluation with the machine, the versions, the metric's hash and its deviations in `made`."""
     made: dict[str, Any] = {**evaluation.made, "machine": machine(), "versions": versions()}
+    if metric is not None:
+        made["metric"] = content_hash([metric.components])[:16]
     text = "; ".join(deviations)
     if text:
         made["deviation"] = text
@@ -45,11 +48,16 @@ def file_of(folder: Path, dataset: str, learner: str) -> Path:
     return folder / f"{dataset}-{learner}.npz"
 
 
-def add_result(folder: Path, evaluation: Evaluation) -> bool:
-    """Put an evaluation into its file; False if the file has the same with more points or steps already."""
+def add_result(folder: Path, evaluation: Evaluation, several: bool = False) -> bool:
+    """Put an evaluation into its file; False if the file has the same with more points or steps already.
+
+    A file is about one metric: evaluations of an earlier training leave it. With `several` it keeps a metric for each
+    setting of the learner.
+    """
     path, place = file_of(folder, evaluation.dataset, evaluation.learner), _place(evaluation)
     with _alone(folder):
-        present = {_place(old): old for old in read_results(path)} if path.exists() else {}
+        kept = read_results(path) if path.exists() else ()
+        present = {_place(old): old for old in kept if several or _same_metric(old, evaluation)}
         if place in present and _extent(present[place]) > _extent(evaluation):
             return False
         present[place] = evaluation
@@ -96,6 +104,10 @@ def _place(evaluation: Evaluation) -> tuple[str, ...]:
         str(sorted((name, str(value)) for name, value in evaluation.parameters.items())),
         str(sorted((name, str(value)) for name, value in evaluation.options.items() if name != "steps")),
     )
+
+
+def _same_metric(one: Evaluation, other: Evaluation) -> bool:
+    return one.made.get("metric") == other.made.get("metric")
 
 
 def _extent(evaluation: Evaluation) -> tuple[int, int, float]:

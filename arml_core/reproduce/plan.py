@@ -169,6 +169,8 @@ def _of_training(step: Step) -> tuple[str, ...]:
             found.append(f"batches of {LARGE_BATCH:,} points instead of all {n:,}")
     elif step.learner != "euclidean":
         found.append(f"our own {entry.title}, not metric-learn's")
+        if step.learner == "lmnn":
+            found.append(f"steps that work grow by a factor of {known['growth']}, metric-learn's by 1.01")
         if step.learner in ("nca", "lmnn") and n > FULL_SOLVER_LIMIT:
             found.append(f"{known['n_steps']} steps on random batches of {known['batch_size']:,} points")
     return tuple(found)

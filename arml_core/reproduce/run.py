@@ -80,15 +80,16 @@ class Progress:
 
 
 def compute(
-    client: Client, steps: Sequence[Step], folder: Path, say: Say, show: Say, keep_metrics: bool = True
+    client: Client, steps: Sequence[Step], folder: Path, say: Say, show: Say, one_metric: bool = True
 ) -> list[str]:
     """Compute every step and keep its result in `folder`; the reasons of those that failed are returned.
 
+    With `one_metric` a file of the folder is about one training, whose metric is kept too if it is small.
     `say` gets a line for each job that ends, `show` one that tells where the run stands, again and again.
     """
     progress = Progress()
     _ask(client, steps, progress)
-    watch(client, progress, show, lambda status: _finish(client, status, progress, folder, say, keep_metrics))
+    watch(client, progress, show, lambda status: _finish(client, status, progress, folder, say, one_metric))
     return [job.failure for job in progress.jobs.values() if job.failure]
 
 
@@ -155,7 +156,7 @@ def _ask(client: Client, steps: Sequence[Step], progress: Progress) -> None:
             progress.jobs[status.id] = Watched(step.title, weight * (step.steps or 25_000) / 25_000, step)
 
 
-def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path, say: Say, keep_metrics: bool) -> None:
+def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path, say: Say, one_metric: bool) -> None:
     watched = progress.jobs[status.id]
     failure = failure_of(status)
     if failure:
@@ -168,10 +169,12 @@ def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path,
         return
     evaluation = client.evaluation(status.id)
     assert evaluation is not None
-    evaluation = described(evaluation, watched.step.deviations())
-    kept = add_result(folder, evaluation)
-    if kept and keep_metrics and status.needs is not None:
-        add_metric(folder, evaluation, Metric.from_components(client.run(status.needs).components_))
+    assert status.needs is not None
+    metric = Metric.from_components(client.run(status.needs).components_)
+    evaluation = described(evaluation, watched.step.deviations(), metric)
+    kept = add_result(folder, evaluation, several=not one_metric)
+    if kept and one_metric:
+        add_metric(folder, evaluation, metric)
     say(f"{watched.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; a larger one is kept already'}")
 
 

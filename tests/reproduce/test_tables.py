@@ -106,6 +106,18 @@ def test_a_result_replaces_a_smaller_one_but_not_a_larger(tmp_path):
     assert [column_of(e) for e in read_results(path)] == ["exact", "boundary", "boundary-box"]
 
 
+def test_a_new_training_takes_the_place_of_all_that_the_old_one_gave(tmp_path):
+    path = tmp_path / "splice-arml.npz"
+    old, new = {"metric": "a"}, {"metric": "b"}
+    add_result(tmp_path, evaluation(radii=[1, 2, 3], made=old))
+    add_result(tmp_path, evaluation(column="votes", radii=[1], made=old))
+    assert len(read_results(path)) == 2
+    assert add_result(tmp_path, evaluation(radii=[4], made=new))
+    assert [len(found) for found in read_results(path)] == [1]
+    assert add_result(tmp_path, evaluation(radii=[5], made=old, parameters={"n_neighbors": 2}), several=True)
+    assert len(read_results(path)) == 2
+
+
 def test_plans_follow_the_paper():
     steps = table("table2", ["splice", "mnist"], ["arml", "nca"], Effort())
     assert len(steps) == 2 * 2 * 6
