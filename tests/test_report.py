@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arml_core import MahalanobisKNN, ThreatModel
+from arml_core import MahalanobisKNN, ThreatModel, robust_error_curve
 from arml_core.datasets.table import TableData, apply_layout, read_table, select, write_csv
 from arml_core.report import (
     CertifiedRows,
@@ -27,7 +27,7 @@ from arml_core.report import (
     suggested_radius,
     verdict_csv,
 )
-from arml_core.report.svg import nice_ticks
+from arml_core.report.svg import curve_svg, nice_ticks
 
 PUMPS = (Path(__file__).parents[1] / "data" / "samples" / "pumps.csv").read_bytes()
 EVIL = "<script>alert(1)</script>"
@@ -148,6 +148,15 @@ def test_every_row_is_in_one_bar() -> None:
     histogram = radius_histogram(lower, np.array(["attackable", "undecided", "certified", "certified", "certified"]))
     assert sum(int(counts.sum()) for counts in histogram.counts.values()) + histogram.beyond == 5
     assert (histogram.edges[0], histogram.edges[-1]) == (0.0, 1.0)
+
+
+def test_a_curve_of_many_rows_stays_small() -> None:
+    curve = robust_error_curve(np.linspace(0.0, 1.0, 20_000))
+    text = curve_svg([("proved", curve)], 0.5, 1.05, "a curve")
+    assert len(text) < 30_000
+    (points,) = re.findall(r'points="([^"]*)"', text)
+    last = points.split()[-1].split(",")
+    assert (float(last[0]), float(last[1])) == (608.0, 12.0)
 
 
 def test_ticks_are_round_and_inside() -> None:

@@ -106,14 +106,16 @@ def curve_svg(curves: Sequence[tuple[str, Curve]], radius: float, top: float, al
 
 
 def _staircase(radii: FloatArray, errors: FloatArray, top: float) -> list[tuple[float, float]]:
+    """The corners up to `top`; of several steps within a pixel only the last is drawn."""
+    shown = radii <= top
+    pixel = np.floor(radii[shown] / top * (WIDTH - LEFT - RIGHT))
+    last_of_pixel = np.append(pixel[1:] != pixel[:-1], True)
     places: list[tuple[float, float]] = []
-    last = 0.0
-    for r, e in zip(radii.tolist(), errors.tolist(), strict=True):
-        if r > top:
-            break
-        places += [(r, last), (r, e)] if places else [(r, e)]
-        last = e
-    return [*places, (top, last)]
+    height = 0.0
+    for r, e in zip(radii[shown][last_of_pixel].tolist(), errors[shown][last_of_pixel].tolist(), strict=True):
+        places += [(r, height), (r, e)] if places else [(r, e)]
+        height = e
+    return [*places, (top, height)]
 
 
 def _svg(body: str, alt: str) -> str:

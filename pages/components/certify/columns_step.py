@@ -27,7 +27,7 @@ NO_LABEL = "No labels: certify the predictions"
 def summary(asked: Asked, prepared: Prepared | None) -> str:
     """The step in a few words, for its heading."""
     if prepared is None or prepared.dataset is None:
-        return "Columns"
+        return "what each column is for"
     dataset = prepared.dataset
     label = f", label {plain(str(asked.use.get('label', '')))}" if asked.mode != "run" else ""
     frozen = f", {len(asked.frozen)} frozen" if asked.frozen else ""
@@ -60,7 +60,7 @@ def _show_reference(asked: Asked, table: Table) -> None:
             index=None,
             key=bound("use_label", use.get("label")),
             on_change=_use_label,
-            placeholder="Which column is the label?",
+            placeholder="Choose one",
             help="The column with the class of each row.",
         )
     others = [name for name in table.names if name != use.get("label")]

@@ -32,6 +32,5 @@ def show_steps(
 def _step(name: str, title: str, summary: str, open_first: bool) -> Any:
     """A part with its number, its title and what was chosen."""
     key = f"cf_open_{name}"
-    if key not in st.session_state:
-        st.session_state[key] = open_first
-    return st.expander(f"**{title}** – {summary}", key=key, on_change="rerun")
+    is_open = st.session_state.get(key, open_first)  # said anew each time: another label would fold it
+    return st.expander(f"**{title}** – {summary}", expanded=is_open, key=key, on_change="rerun")
