@@ -13,22 +13,23 @@ import pytest
 import arml_core as arml
 from arml_core.datasets.table import apply_layout, read_table, select, write_csv
 
-from .conftest import SCREENSHOTS, _watch
-from .dashboard import ROOT, serve
+from .conftest import SCREENSHOTS
+from .dashboard import ROOT, serve, stop_worker
 
 SAMPLES = ROOT / "data" / "samples"
+PATIENCE = 120_000
 EVIL = "<img src=x onerror=document.title='owned'>"
 
 
-def idle(page: Any, seconds: float = 60) -> None:
+def idle(page: Any) -> None:
     """Wait until the script has run to its end."""
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=seconds * 1000)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=PATIENCE)
 
 
 def upload(page: Any, content: bytes, name: str = "mine.csv", nth: int = 0) -> None:
     payload = {"name": name, "mimeType": "text/csv", "buffer": content}
     page.locator("[data-testid=stFileUploader] input[type=file]").nth(nth).set_input_files(payload)
-    page.get_by_role("button", name="Another file").first.wait_for(timeout=60_000)
+    page.get_by_role("button", name="Another file").first.wait_for()
     idle(page)
 
 
@@ -42,43 +43,29 @@ def choose(page: Any, label: str, value: str) -> None:
 
 def verdicts(page: Any) -> None:
     """Wait for the verdicts and their charts."""
-    page.get_by_test_id("stMetricValue").first.wait_for(timeout=120_000)
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 3", timeout=60_000)
+    page.get_by_test_id("stMetricValue").first.wait_for(timeout=PATIENCE)
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 3", timeout=PATIENCE)
     idle(page)
 
 
 def download(page: Any, name: str) -> str:
-    with page.expect_download(timeout=60_000) as started:
+    with page.expect_download(timeout=PATIENCE) as started:
         page.get_by_role("button", name=name).click()
     return Path(started.value.path()).read_text(encoding="utf-8-sig")
 
 
 @pytest.fixture
-def open_certify(server: str, browser: Any) -> Iterator[Any]:
-    """As `open_page`, for a page that has no chart before there are verdicts."""
-    contexts: list[Any] = []
-    problems: list[str] = []
-    pages = []
+def open_certify(open_page: Any) -> Any:
+    """The page, which has no chart before there are verdicts."""
 
-    def open_certify(path: str = "/certify", width: int = 1280, height: int = 1000, dark: bool = False) -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
-        )
-        contexts.append(context)
-        page = context.new_page()
-        pages.append(page)
-        _watch(page, problems)
-        page.goto(path if path.startswith("http") else f"{server}{path}")
-        page.get_by_text("Certify a file").first.wait_for(timeout=60_000)
+    def open_certify(path: str = "/certify", **options: Any) -> Any:
+        page = open_page(path, chart=False, **options)
+        page.set_default_timeout(PATIENCE)
+        page.get_by_text("Certify a file").first.wait_for()
         idle(page)
         return page
 
-    yield open_certify
-    raised = [page.locator("[data-testid=stException]").all_inner_texts() for page in pages]
-    for context in contexts:
-        context.close()
-    assert not any(raised), raised
-    assert not problems, problems
+    return open_certify
 
 
 def test_upload_certify_pick_a_row_download_and_the_change_really_flips(open_certify) -> None:
@@ -124,7 +111,7 @@ def test_the_sample_in_one_click_and_another_row(open_certify) -> None:
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
     page.mouse.click(box["x"] + 16, box["y"] + 35 + 3 * 35 + 17)
-    page.wait_for_function("() => location.search.includes('row=')", timeout=30_000)
+    page.wait_for_function("() => location.search.includes('row=')", timeout=PATIENCE)
     idle(page)
     assert page.get_by_role("heading", name=re.compile(r"Line \d+")).inner_text() != before
 
@@ -191,12 +178,13 @@ def shared_server(browser, tmp_path_factory) -> Iterator[str]:
         home = tmp_path_factory.mktemp("shared")
         with serve(home) as address:
             yield address
+        stop_worker(home)
 
 
 def test_a_private_upload_is_not_reachable_from_another_browser(open_certify, shared_server) -> None:
     mine = open_certify(f"{shared_server}/certify")
     upload(mine, b"x1,secret,label\n1,2,a\n3,5,b\n4,1,a\n", "private.csv")
-    mine.wait_for_function("() => location.search.includes('key=')", timeout=30_000)
+    mine.wait_for_function("() => location.search.includes('key=')", timeout=PATIENCE)
     mine.get_by_text("This address is private").first.wait_for()
     address = mine.url
     again = open_certify(address)
@@ -211,7 +199,7 @@ def test_a_private_upload_is_not_reachable_from_another_browser(open_certify, sh
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_screenshot(open_certify, width: int, dark: bool) -> None:
-    page = open_certify("/certify?file=pumps&use=%7B%22label%22%3A%22state%22%7D", width, 900, dark)
+    page = open_certify("/certify?file=pumps&use=%7B%22label%22%3A%22state%22%7D", width=width, height=900, dark=dark)
     page.get_by_role("button", name="Certify 98 rows").click()
     verdicts(page)
     page.wait_for_timeout(300)

@@ -236,7 +236,7 @@ def test_a_query_file_must_have_the_models_columns_and_may_lack_labels() -> None
     app.button(key="cf_another_query").click().run()
     upload(app, b"x2,x1\n2,1\n", slot="query")
     assert certifiable(app)
-    assert any("1 query rows without labels" in text.value for text in app.markdown)
+    assert any("1 query row without labels" in text.value for text in app.markdown)
 
 
 def test_an_unseen_label_is_named_and_the_predictions_can_be_certified_instead() -> None:

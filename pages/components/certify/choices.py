@@ -16,6 +16,7 @@ from arml_core.learners.registry import LEARNERS
 
 from ..address import Choices, flag, one_of, real, several_of, whole
 
+STEPS = ("rows", "columns", "metric")
 MODES = ("one", "two", "run")
 SCALINGS = ("minmax", "standard", "none")
 SIZES = ("scaled", "file", "own")
@@ -215,6 +216,12 @@ def look(**changes: Any) -> None:
 def change(**changes: Any) -> None:
     """Change what is computed; results of other choices are put away (they are found again when asked for)."""
     CHOICES.update(**{"jobs": (), "row": None, "eps": None, **changes})
+
+
+def open_steps(are_open: bool) -> None:
+    """Fold the first three steps when there are verdicts to look at, unfold them for another file."""
+    for step in STEPS:
+        st.session_state[f"cf_open_{step}"] = are_open
 
 
 def bound(name: str, value: Any) -> str:

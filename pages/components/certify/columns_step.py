@@ -209,5 +209,5 @@ def _show_counts(prepared: Prepared) -> None:
     words = f"{len(dataset.y_train):,} rows vote. Classes: {plain(listed)}{more}."
     if rows is not None and not prepared.leave_one_out:
         known = "with labels" if rows.y is not None else "without labels"
-        words += f" {len(rows.X):,} query rows {known}."
+        words += f" {len(rows.X):,} query {'row' if len(rows.X) == 1 else 'rows'} {known}."
     st.markdown(words)

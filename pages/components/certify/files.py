@@ -14,7 +14,7 @@ from arml_core.datasets.table import MAX_BYTES, Problems, Table, read_table
 from arml_core.datasets.table.problems import too_large
 
 from ..visitor import asking, looking
-from .choices import change
+from .choices import change, open_steps
 
 FOLDER = Path(__file__).parents[3] / "data" / "samples"
 LONGEST_TITLE = 80
@@ -86,6 +86,7 @@ def clean_title(name: str) -> str:
 
 def choose_file(slot: str, file: str, use: Mapping[str, Any] | None = None) -> None:
     """Make a file the (reference) file or the query file; what was said about the one before is forgotten."""
+    open_steps(True)
     if slot == "file":
         change(file=file, read={}, use=dict(use or {}), frozen=(), costs={})
     else:

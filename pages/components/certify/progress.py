@@ -20,7 +20,7 @@ PHASES = {"train": "Training the metric", "certify": "Certifying", "attack": "Lo
 def show_progress(prepared: Prepared, work: Work) -> None:
     """Bars while something runs; a sentence and a way on where something ended early."""
     if work.is_active:
-        st.fragment(_show_bars, run_every=TICK_SECONDS)(prepared)
+        st.fragment(_show_bars, run_every=TICK_SECONDS)(prepared, [job.is_active for job in work.jobs])
         return
     for job in work.jobs:
         if job.state in ("failed", "cancelled", "lost"):
@@ -28,9 +28,10 @@ def show_progress(prepared: Prepared, work: Work) -> None:
             return
 
 
-def _show_bars(prepared: Prepared) -> None:
+def _show_bars(prepared: Prepared, before: list[bool]) -> None:
+    """The bars, again and again; when one of the jobs has ended the whole page shows what came of it."""
     work = work_of(current(), prepared)
-    if work is None or not work.is_active:
+    if work is None or [job.is_active for job in work.jobs] != before:
         st.rerun()
     with st.container(border=True, key="cf_progress"):
         for job in work.jobs:

@@ -85,7 +85,9 @@ def _show_keeping() -> None:
         )
         show_private_notice()
     else:
-        st.caption(f"Uploads (up to {size} MB) stay on this machine, in the app's own folder.")
+        st.caption(
+            f"Uploads (up to {size} MB) stay on this machine, in the app's own folder, until you delete them there."
+        )
 
 
 def _show_slot(slot: str, asked: Asked, loaded: Loaded | None, missing: dict[str, str], title: str = "") -> None:

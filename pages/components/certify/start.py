@@ -8,12 +8,11 @@ from arml_core.jobs import Client
 from arml_core.learners.registry import LEARNERS
 
 from ..visitor import asking
-from .choices import Asked, change, current, look
+from .choices import Asked, change, current, look, open_steps
 from .files import SAMPLES
 from .prepare import LOWER_ONLY, Prepared, method_of, own_points, points_title, prepare, threat_of
 from .sources import find_sources
 
-STEPS = ("rows", "columns", "metric")
 REFUSED = "cf_refused_start"
 
 
@@ -27,13 +26,7 @@ def start(prepared: Prepared) -> None:
         st.session_state[REFUSED] = str(error)
         return
     look(jobs=jobs)
-    fold_steps()
-
-
-def fold_steps() -> None:
-    """Fold the first three steps: the verdicts are what is looked at now."""
-    for step in STEPS:
-        st.session_state[f"cf_open_{step}"] = False
+    open_steps(False)
 
 
 def start_sample() -> None:
