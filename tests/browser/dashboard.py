@@ -55,7 +55,7 @@ def serve(home: Path) -> Iterator[str]:
         port = int(listener.getsockname()[1])
     log = home / "server.log"
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
-    environment = {**os.environ, "ARML_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "ARML_HOME": str(home), "OMP_NUM_THREADS": "1", "ARML_NICE": "0"}
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
     try:
@@ -64,7 +64,7 @@ def serve(home: Path) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
 
 def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
