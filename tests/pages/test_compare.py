@@ -408,6 +408,14 @@ def test_a_run_that_is_not_here_is_left_out_with_a_word(on_iris) -> None:
     assert "run 0123456789ab, which is not here" in words(page(runs="0123456789ab"))
 
 
+@pytest.mark.usefixtures("shipped_results")
+def test_runs_in_the_address_bring_their_dataset(computed, monkeypatch) -> None:
+    monkeypatch.setenv("ARML_HOME", computed["home"])
+    open_store.clear()
+    assert [chart.dataset for chart in charts_of()] == ["splice"]
+    assert [chart.dataset for chart in charts_of(runs=(computed["run"][:12],), k=3)] == ["iris"]
+
+
 def run_printed(code: str) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):

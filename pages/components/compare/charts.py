@@ -65,6 +65,8 @@ def resolve(view: View, catalogue: Catalogue) -> Scene:
         unknown = [name for name in data if name not in catalogue.datasets]
         notices += [f"There are no results for the dataset '{name}' here; it was left out." for name in unknown]
         data = tuple(name for name in data if name in catalogue.datasets)
+    elif view.runs:
+        data = tuple(dict.fromkeys(run.dataset for run in catalogue.own if run.key in view.runs))
     if not data:
         data = tuple(catalogue.datasets)[:1]
     chosen = {name: chosen_runs(view, catalogue, name) for name in data}
