@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,12 @@ def _ours(tables: Tables, dataset: str, learner: str, column: str) -> list[dict[
         {"ours": float(error), **about, "difference": float(less)}
         for error, less in zip(errors, differences, strict=True)
     ]
+
+
+def spread(evaluations: Sequence[Evaluation], at: FloatArray) -> float:
+    """How far the robust errors of several results lie apart, at the radius where they do most."""
+    errors = np.array([robust_error(evaluation.radii, at) for evaluation in evaluations])
+    return float(np.ptp(errors, axis=0).max())
 
 
 @dataclass(frozen=True)

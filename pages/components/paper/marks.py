@@ -12,6 +12,8 @@ LEGEND = (
     "✓ as close as it has to be, ✗ not; where nothing stands, our own learner decides and nothing is demanded."
 )
 MISSING = "–"
+NARROW = "\u00a0"
+"""A space that keeps a shape and its number on one line."""
 
 
 def signed(difference: float, digits: int = 3) -> str:
@@ -28,8 +30,8 @@ def marked(difference: float, digits: int = 3) -> str:
         return ""
     text = signed(difference, digits)
     if text[0] == "+":
-        return f":orange[▲ {text}]"
-    return f":blue[▼ {text}]" if text[0] == "−" else ":gray[=]"
+        return f":orange[▲{NARROW}{text}]"
+    return f":blue[▼{NARROW}{text}]" if text[0] == "−" else ":gray[=]"
 
 
 def beside(value: float, difference: float | None) -> str:

@@ -78,7 +78,8 @@ def _recompute(number: Number, was_active: bool) -> None:
 
 def _offer(number: Number) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Compute it again here", key="paper_again", type="primary"):
+        label = "Compute it here" if number.kept is None else "Compute it again here"
+        if st.button(label, key="paper_again", type="primary"):
             _try(lambda: ask(asking(), number.step))
             st.rerun()
         st.caption(_expectation(number), width="stretch")
@@ -92,7 +93,7 @@ def _expectation(number: Number) -> str:
         spent = float(made["seconds"]) + float(made.get("train_seconds") or 0.0)
         parts.append(f"It took {duration(spent)} on a {made.get('machine', 'machine')}.")
     else:
-        parts.append("It was not computed yet, so nobody knows how long it takes.")
+        parts.append("How long it takes is not known yet.")
     about = dataset_info(number.step.dataset)
     if not about.available:
         parts.append(

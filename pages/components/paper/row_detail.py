@@ -29,7 +29,8 @@ def show_origins(evaluations: list[Evaluation], name: str) -> None:
             st.markdown(f"**{evaluation.learner_title}: {evaluation.describe_method()}**")
             st.table(origin_table(evaluation), border="horizontal", hide_index=True, alt="Settings of the curve")
 
-    on_demand("How these curves came about", f"paper_open_origin_{name}", show)
+    label = "How it came about" if len(evaluations) == 1 else "How these curves came about"
+    on_demand(label, f"paper_open_origin_{name}", show)
 
 
 def show_row(

@@ -15,10 +15,11 @@ from arml_core.reproduce.tables import Tables
 
 from ..theme import current_style
 from .choices import View
+from .marks import MISSING
 from .tables import READ
 from .take_away import show_take_away
 
-HOLDS = {True: "✅ holds", False: "⚠️ does not hold everywhere", None: "➖ not computed yet"}
+HOLDS = {True: "✓ holds", False: "✗ does not hold everywhere", None: "– not computed yet"}
 CAPTION = "Look at the diagonal: on it, our number is the paper's. Above it our error is larger, below it smaller."
 
 
@@ -27,17 +28,15 @@ def show_summary(view: View, tables: Tables) -> None:
     series, there, demanded, close = coverage(tables)
     found = rows(tables)
     same = found[found["difference"].notna() & (found["paper attacker"] == found["our attacker"])]
-    left, right = st.columns([3, 2], gap="large")
+    st.markdown(
+        f"The paper's two tables have {6 * series} robust errors: {len(METHODS)} metrics on {len(TITLES)} datasets at "
+        f"six radii, exact for 1-NN, certified and attacked for 11-NN. **{6 * there} of them are here**, computed by "
+        "this engine. For the Euclidean metric, where nothing is left to chance, and for ARML a largest difference is "
+        "demanded: "
+        + (f"**{close} of {demanded} rows of six keep it**." if demanded else "none of these rows is there yet.")
+    )
+    left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(
-            f"The paper's two tables have {6 * series} robust errors: {len(METHODS)} metrics on {len(TITLES)} datasets "
-            f"at six radii, exact for 1-NN, certified and attacked for 11-NN. **{6 * there} of them are here**, "
-            "computed by this engine. Where the paper leaves nothing to chance, the Euclidean metric, and for ARML and "
-            "the attack on both, a largest distance is demanded: "
-            + (f"**{close} of {demanded} rows keep it**." if demanded else "none of these rows is there yet.")
-        )
-        _observations(tables)
-    with right:
         st.markdown("**Every number, ours over the paper's**")
         if same.empty:
             st.info("Our results are not there yet. The command below computes them.", icon="ℹ️")
@@ -50,9 +49,13 @@ def show_summary(view: View, tables: Tables) -> None:
                 alt=agreement_alt(same),
             )
             st.caption(CAPTION)
-    st.markdown("**What is there**")
-    st.table(there_table(tables), border="horizontal", hide_index=True, alt="How many metrics have each row of ours")
-    st.caption("How many of the six metrics have the row. “–”: not computed yet.")
+    with right:
+        st.markdown("**What is there**")
+        st.table(
+            there_table(tables), border="horizontal", hide_index=True, alt="How many metrics have each row of ours"
+        )
+        st.caption("How many of the six metrics have the row. “–”: not computed yet.")
+    _observations(tables)
     show_take_away(
         view,
         lambda: found,
@@ -64,28 +67,29 @@ def show_summary(view: View, tables: Tables) -> None:
 
 def _observations(tables: Tables) -> None:
     st.markdown("**What the paper observes, checked over our own results**")
-    findings = check(tables)
-    for number, claim in CLAIMS.items():
-        st.markdown(f"{number}. *{claim}*")
-        own = [finding for finding in findings if finding.observation == number]
-        st.table(
-            pd.DataFrame(
-                {
-                    "In": [OBSERVED[finding.column] for finding in own],
-                    "": [HOLDS[finding.holds] for finding in own],
-                    "What we see": [finding.text if finding.holds is not None else "–" for finding in own],
-                }
-            ),
-            border="horizontal",
-            hide_index=True,
-            alt=f"Observation {number}",
-        )
+    st.table(
+        observations_table(tables),
+        border="horizontal",
+        hide_index=True,
+        alt="The paper's observations, and what we see",
+    )
+
+
+def observations_table(tables: Tables) -> pd.DataFrame:
+    """Each claim of the paper's, and what became of it in each column."""
+    found = []
+    for finding in check(tables):
+        first = not found or found[-1][0] != finding.observation
+        claim = f"**{finding.observation}.** *{CLAIMS[finding.observation]}*" if first else ""
+        text = finding.text if finding.holds is not None else MISSING
+        found.append((finding.observation, claim, OBSERVED[finding.column], HOLDS[finding.holds], text))
+    return pd.DataFrame([row[1:] for row in found], columns=["The paper says", "In", "Here", "What we see"])
 
 
 def there_table(tables: Tables) -> pd.DataFrame:
     """How many metrics have each row of ours, by dataset."""
-    found = {"Dataset": list(TITLES.values())}
-    for column, title in ROWS.items():
-        counts = [sum(tables.get(dataset, learner, column) is not None for learner in METHODS) for dataset in TITLES]
-        found[title.removeprefix("ours, ")] = [f"{count} of {len(METHODS)}" if count else "–" for count in counts]
+    found = {"Row of ours": [title.removeprefix("ours, ") for title in ROWS.values()]}
+    for dataset, title in TITLES.items():
+        counts = [sum(tables.get(dataset, learner, column) is not None for learner in METHODS) for column in ROWS]
+        found[title] = [f"{count} of {len(METHODS)}" if count else "–" for count in counts]
     return pd.DataFrame(found)

@@ -59,7 +59,10 @@ def show_figure1(view: View) -> None:
     else:
         frame = toy_table(kept)
         st.table(frame, border="horizontal", hide_index=True, alt="Radii of the seven points under three metrics")
-        st.caption("A radius of 0 is a point that its neighbours already answer wrongly. Trained with seed 42.")
+        st.caption(
+            "A radius of 0 is a point that its neighbours already answer wrongly. The table is "
+            "trained with seed 42, the pictures with seed 0, as in the playground."
+        )
     if "detail" not in view.hide:
         titles = {name: METHODS[name] for name in TOY_METHODS}
         method = nearest(view.method, titles)
