@@ -6,6 +6,7 @@ from pages.components.inspect.choices import CHOICES
 from pages.components.inspect.controls import row_controls, show_choice, sidebar
 from pages.components.inspect.flow import find_another, load, question_of, show_metric_part, show_point_part
 from pages.components.inspect.sources import load_catalogue, resolve
+from pages.components.plain import plain
 from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
 from pages.components.visitor import show_private_notice
 
@@ -21,11 +22,12 @@ CHOICES.show_notices()
 if catalogue.problem:
     st.warning(catalogue.problem)
 for notice in missing:
-    st.caption(f"ℹ️ {notice}")
+    st.caption(f"ℹ️ {plain(notice)}")
 show_private_notice()
 if source is None:
     st.error("There is no dataset on this machine, not even the ones that come with scikit-learn.")
     st.stop()
+st.markdown("Take a metric apart, or one answer: who voted for it, how far it holds, and what small change ends it.")
 show_choice(view)
 prepared = load(source)
 if prepared is not None:

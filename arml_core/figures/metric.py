@@ -111,10 +111,10 @@ def ignored_words(found: Anatomy, names: Sequence[str]) -> list[str]:
         )
     faint = found.nearly_ignored - missing
     if faint > 0:
-        what = "one direction counts" if faint == 1 else f"{faint} directions count"
         more = " more" if missing else ""
+        what = f"one{more} direction counts" if faint == 1 else f"{faint}{more} directions count"
         sentences.append(
-            f"{_start(what)}{more} less than a hundredth of the most stretched one: an attacker who must cross the "
+            f"{_start(what)} less than a hundredth of the most stretched one: an attacker who must cross the "
             "boundary along them needs a very long step, and noise along them is forgiven."
         )
     if not sentences:
@@ -141,7 +141,7 @@ def signed_scale(style: Style) -> list[list[Any]]:
     return [[0.0, style.classes[1]], [0.5, style.paper], [1.0, style.classes[0]]]
 
 
-def matrix_figure(matrix: FloatArray, names: Sequence[str], style: Style, *, height: int = 520) -> go.Figure:
+def matrix_figure(matrix: FloatArray, names: Sequence[str], style: Style, *, height: int = 450) -> go.Figure:
     """M as a heatmap, 0 in the colour of the paper; more than 128 features are averaged over blocks."""
     shown = in_blocks(matrix)
     edges = block_edges(len(matrix))
@@ -155,7 +155,7 @@ def matrix_figure(matrix: FloatArray, names: Sequence[str], style: Style, *, hei
         "zmin": -reach,
         "zmax": reach,
         "colorscale": signed_scale(style),
-        "colorbar": _bar(style),
+        "colorbar": _bar(style) | {"lenmode": "pixels", "len": 270, "y": 1, "yanchor": "top", "ypad": 0},
         "hovertemplate": "%{customdata}<br>%{z:.4g}<extra></extra>",
     }
     step = 1 if few else int(np.ceil(len(labels) / 16))
@@ -267,6 +267,11 @@ def weights_figure(weights: FloatArray, names: Sequence[str], style: Style) -> g
         "hovertemplate": "%{customdata}: %{x:.4g}<extra></extra>",
     }
     return _bars(bars, style, [0, 1.25 * (float(counts.max(initial=0.0)) or 1.0)], "what a step of 1 counts")
+
+
+def weights_table(weights: FloatArray, names: Sequence[str]) -> pd.DataFrame:
+    """What a step of 1 along each feature alone counts, and its square, the entry on the diagonal of M."""
+    return pd.DataFrame({"feature": list(names), "counts": np.sqrt(weights), "weight": weights})
 
 
 def directions_table(found: Anatomy, names: Sequence[str]) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def twin_figure(
     style: Style,
     titles: tuple[str, str] = ("the row", "its twin"),
     *,
-    height: int = 270,
+    height: int = 226,
 ) -> go.Figure:
     """Three pictures: a row, its adversarial twin, and the difference on a scale centred at 0.
 
@@ -41,7 +41,7 @@ def twin_figure(
     change = after - before
     reach = float(np.abs(change).max(initial=0.0)) or 1.0
     ink = {"zmin": low, "zmax": high, "colorscale": ink_scale(style), "showscale": False}
-    bar = {"thickness": 10, "outlinewidth": 0, "tickfont": {"color": style.muted, "size": 11}, "xpad": 4, "nticks": 5}
+    bar = _bar(style) | {"lenmode": "pixels", "len": 150, "y": 1 - TITLE / height, "yanchor": "top", "ypad": 0}
     signed = {"zmin": -reach, "zmax": reach, "colorscale": signed_scale(style), "colorbar": bar}
     pictures = [(before, titles[0], ink), (after, titles[1], ink), (change, DIFFERENCE, signed)]
     return _side_by_side(pictures, shape, style, height)
@@ -87,7 +87,7 @@ def picture_figure(
     values: FloatArray, shape: tuple[int, int], style: Style, title: str, *, height: int = 300
 ) -> go.Figure:
     """One picture with its scale, for a number per pixel that is never negative; 0 is the colour of the paper."""
-    bar = {"thickness": 10, "outlinewidth": 0, "tickfont": {"color": style.muted, "size": 11}, "xpad": 4, "nticks": 5}
+    bar = _bar(style)
     scale = [[0.0, style.paper], [1.0, style.classes[2]]]
     high = float(values.max(initial=0.0)) or 1.0
     traces: list[dict[str, Any]] = []
@@ -166,6 +166,10 @@ def _place(
                 "font": {"color": style.ink, "size": 13},
             }
         )
+
+
+def _bar(style: Style) -> dict[str, Any]:
+    return {"thickness": 10, "outlinewidth": 0, "tickfont": {"color": style.muted, "size": 11}, "xpad": 4, "nticks": 5}
 
 
 def _range(values: FloatArray) -> tuple[float, float]:

@@ -126,7 +126,7 @@ def row_controls(view: View, part: str, row: int, n_test: int, n_train: int) -> 
             on_change=on_change("row", seconds=SECONDS[0]),
             width=150,
         )
-        st.button("Another one", key="inspect_another", on_click=_another, icon="🎲", type="primary")
+        st.button("Another one", key="inspect_another", on_click=_another, type="primary")
         st.selectbox(
             "Another one is",
             list(WANTS),

@@ -124,18 +124,18 @@ def show_point_part(view: View, source: Source, prepared: Prepared, ask: Questio
             instead_of=session(),
         )
         task.wait(PATIENCE)
-    signature = (study.stage, study.searched)
+    known = study.snapshot()
     if task is not None and task.done and task.problem:
         if not task.dropped:
             show_problem(task, "This point could not be certified", forget("work", key))
         else:
             st.rerun()
-    if study.stage > 0:
-        show_point(view, prepared, study)
-    if task is not None and not task.done:
-        watch(task, signature, lambda: (study.stage, study.searched), since(task))
-    if "python" not in view.hide and study.stage > 0:
-        lines = point_lines(source, ask, max(view.seconds, study.searched))
+    if known.stage > 0:
+        show_point(view, prepared, known)
+    if task is not None and (not task.done or known.progress != study.progress):
+        watch(task, known.progress, lambda: study.progress, since(task))
+    if "python" not in view.hide and known.stage > 0:
+        lines = point_lines(source, ask, max(view.seconds, known.searched))
         on_demand("Copy link and Python", "inspect_open_copy", lambda: _copy(source, lines))
 
 

@@ -23,6 +23,7 @@ from arml_core.figures.metric import (
     matrix_figure,
     matrix_table,
     weights_figure,
+    weights_table,
 )
 from arml_core.figures.pictures import picture_figure, strip_figure
 from arml_core.figures.rows import BARS_SHOWN
@@ -134,6 +135,7 @@ def _weights(view: View, data: Dataset, found: Anatomy) -> None:
         caption = f"How long a change of this feature alone by 1 (scaled) is for the metric: √M on the diagonal.{drawn}"
     st.plotly_chart(figure, key="inspect_weights", theme=None, config=CONFIG, alt=alt)
     st.caption(caption)
+    csv_button(view, "weights", lambda: weights_table(found.weights, data.feature_names), data)
 
 
 def _directions(view: View, data: Dataset, found: Anatomy) -> None:

@@ -49,7 +49,7 @@ def show_point(view: View, prepared: Prepared, study: Study) -> None:
         if data.image_shape:
             _alone(data, study)
     else:
-        left, right = st.columns([6, 5], gap="large")
+        left, right = st.columns([7, 5], gap="large")
         with left:
             _twin(view, data, study)
         with right:
@@ -189,10 +189,7 @@ def _trail(view: View, data: Dataset, study: Study) -> None:
                 help="The search narrows the interval from both sides as long as it runs.",
             )
         csv_button(view, "trail", lambda: trail_table(study.marks), data)
-    with st.expander("What each of them promises"):
-        for mark in study.marks:
-            title, promise = PROMISES[mark.method]
-            st.markdown(f"**{title}**: {mark.describe()}. {promise}")
+    st.caption("  \n".join(f"**{PROMISES[mark.method][0]}**: {PROMISES[mark.method][1]}" for mark in study.marks))
 
 
 def _neighbours(view: View, data: Dataset, study: Study) -> None:
@@ -217,16 +214,18 @@ def _neighbours(view: View, data: Dataset, study: Study) -> None:
         },
         alt="The training rows that vote for the point and for its twin, with class, place and distance.",
     )
-    gone = sum(1 for voter in study.voters if study.twin is not None and voter["place for the twin"] is None)
-    swap = ""
-    if study.twin is not None:
-        swap = f" For the twin {gone} of them {'gives' if gone == 1 else 'give'} way to others." if gone else ""
-    st.caption(
-        f"The {k} nearest training rows vote, nearest first; distances as this metric measures them, √d.{swap}"
-        if k > 1
-        else f"The nearest training row decides; distances as this metric measures them, √d.{swap}"
-    )
+    st.caption(voters_words(study))
     csv_button(view, "neighbours", lambda: table, data)
+
+
+def voters_words(study: Study) -> str:
+    """Who votes, and what the twin changes about it."""
+    measured = "distances as this metric measures them, √d."
+    gone = sum(1 for voter in study.voters if study.twin is not None and voter["place for the twin"] is None)
+    if study.question.k == 1:
+        return f"The nearest training row decides; {measured}" + (" For the twin it is another one." if gone else "")
+    swap = f" For the twin, {gone} of them {'gives' if gone == 1 else 'give'} way to others." if gone else ""
+    return f"The {study.question.k} nearest training rows vote, nearest first; {measured}{swap}"
 
 
 def _tiles_of(data: Dataset, study: Study, when: str) -> None:
@@ -238,7 +237,7 @@ def _tiles_of(data: Dataset, study: Study, when: str) -> None:
     more = f", the first {MOST_TILES}" if study.question.k > MOST_TILES else ""
     st.markdown(f"For the row itself{more}:" if when == "before" else f"For its twin{more}:")
     st.plotly_chart(
-        strip_figure(data.X_train[rows], data.image_shape, current_style(), titles),
+        strip_figure(data.X_train[rows], data.image_shape, current_style(), titles, columns=4 if len(rows) <= 4 else 6),
         key=f"inspect_tiles_{when}",
         theme=None,
         config=CONFIG,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,13 @@ class Study:
     searched: float = 0.0
 
     @property
-    def certified_label(self) -> int:
-        return self.predicted if self.question.own else self.label
+    def progress(self) -> tuple[int, float]:
+        """Changes whenever there is more to show."""
+        return (self.stage, self.searched)
+
+    def snapshot(self) -> Study:
+        """What is known at this moment: the work goes on while a page is drawn."""
+        return replace(self)
 
     @property
     def wrong(self) -> bool:

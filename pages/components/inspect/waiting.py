@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from ..plain import plain
 from .desk import Task, desk
 
 LOOK_SECONDS = 0.4
@@ -27,10 +28,10 @@ def watch(task: Task, signature: Any, now: Callable[[], Any], started: float) ->
 
     def look() -> None:
         if task.done or now() != signature:
-            st.rerun()
+            st.rerun(scope="app")
         seconds = time.monotonic() - started
         spent = f" ({seconds:.0f} s)" if seconds >= 2 else ""
-        st.caption(f"⏳ {task.doing[:1].upper()}{task.doing[1:]}{spent} …")
+        st.caption(f"⏳ {plain(task.doing[:1].upper() + task.doing[1:])}{spent} …")
 
     st.fragment(look, run_every=LOOK_SECONDS)()
 
@@ -46,7 +47,7 @@ def since(task: Task) -> float:
 
 def show_problem(task: Task, what: str, forget: Callable[[], None]) -> None:
     """What went wrong, and a way to try again."""
-    st.error(f"{what}: {task.problem}.".replace("..", "."))
+    st.error(plain(f"{what}: {task.problem.removesuffix('.')}."))
     st.button("Try again", key="inspect_again", on_click=forget)
 
 
