@@ -47,6 +47,14 @@ CERTIFICATE_HELP = """
 - **Theorem 1**: the paper's lower bound, for odd K.
 - **Search**: lower and upper bound for any K, the tighter the more seconds a point gets.
 """
+FORMULA = r"""
+The robust error at $\varepsilon$ is the share of points whose radius is at most $\varepsilon$:
+
+$$R(\varepsilon) = \tfrac1n\,\#\{i : \varepsilon_i \le \varepsilon\},$$
+
+with $\varepsilon_i = 0$ where the answer is wrong already. With certified lower bounds for $\varepsilon_i$ it is at
+least the true robust error, with the steps an attack found it is at most that.
+"""
 ATTACK_HELP = """
 - **White-box**: knows the training points; strong and fast, no chance involved.
 - **Boundary**: only asks for answers; the attack of the paper's experiments.
@@ -400,6 +408,8 @@ def _after(run: JobStatus, jobs: list[JobStatus], lines: list[RobustLine], chose
                 key="train_curves_csv",
                 on_click="ignore",
             )
+    with st.expander("The formula of the curves"):
+        st.markdown(FORMULA)
     if "python" not in chosen.hide:
         on_demand("Copy Python of these curves", "train_open_curve_python", lambda: _python(run, jobs, offer))
 
