@@ -30,6 +30,8 @@ from .reference import Reference
 from .rounding import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
 
+SEARCH_TRADED = 3  # local optima the attack improves by trading within a search, where tightness counts
+
 
 class _Task:
     """Test points with what is to be proved about them: those in `members` are predicted as wanted, the rest are wrong.
@@ -264,6 +266,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 lambda points: task.predict(points, np.full(len(points), b)),
                 left_out,
                 start,
+                traded=SEARCH_TRADED,
             )
 
         return search_radius(

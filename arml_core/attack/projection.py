@@ -8,6 +8,7 @@ one (ℓ1, ℓ∞). It is solved by constraint generation: only the pairs that g
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..rounding import BoolArray, FloatArray, IntArray
 
 ROUNDS = 60
 NEW_PAIRS = 6
+TIGHT = 2.0  # margins: a pair whose keys differ by less binds
 
 Order = tuple[IntArray, IntArray]
 """(front, back): every point of the first is to be ahead of every point of the second."""
@@ -40,25 +42,31 @@ class Neighbourhood:
     twin: IntArray
     room: tuple[FloatArray, FloatArray] | None
     norm: float
+    _last: tuple[FloatArray, FloatArray] | None = None
 
     def keys(self, delta: FloatArray) -> FloatArray:
-        """Numbers that order the points by their distance to x + δ."""
-        keys: FloatArray = self.d - 2 * (self.h @ delta)
-        return keys
+        """Numbers that order the points by their distance to x + δ; those of the last δ are remembered."""
+        if self._last is None or self._last[0] is not delta:
+            self._last = (delta, self.d - 2 * (self.h @ delta))
+        return self._last[1]
 
     def size(self, delta: FloatArray) -> float:
-        return float(np.linalg.norm(delta, ord=self.norm))
+        return math.sqrt(delta @ delta) if self.norm == 2 else float(np.linalg.norm(delta, ord=self.norm))
 
-    def project(self, orders: list[Order], margin: float, limit: float = np.inf) -> FloatArray | None:
+    def project(
+        self, orders: list[Order], margin: float, limit: float = np.inf, near: FloatArray | None = None
+    ) -> FloatArray | None:
         """The smallest δ that fulfils all `orders` with `margin` to spare; None if there is none below `limit`.
 
-        `margin` is the least difference of squared distances between a front and a back point.
+        `margin` is the least difference of squared distances between a front and a back point. What binds at `near`,
+        the solution for similar orders, is where to begin.
         """
         solver = _solver(self)
         delta = np.zeros(self.h.shape[1])
         pairs: list[tuple[int, int]] = []
+        fresh = [] if near is None else self._pairs(orders, near, -TIGHT * margin)
+        fresh = fresh or self._pairs(orders, delta, -0.5 * margin)
         for _ in range(ROUNDS):
-            fresh = self._violated(orders, delta, margin, pairs)
             if not fresh and not solver.leaves_box(delta):
                 return delta
             pairs += fresh
@@ -70,23 +78,21 @@ class Neighbourhood:
                 return None
             delta, binding = found
             pairs = [pair for pair, needed in zip(pairs, binding, strict=True) if needed]
+            fresh = [pair for pair in self._pairs(orders, delta, -0.5 * margin) if pair not in pairs]
         return None
 
-    def _violated(
-        self, orders: list[Order], delta: FloatArray, margin: float, known: list[tuple[int, int]]
-    ) -> list[tuple[int, int]]:
+    def _pairs(self, orders: list[Order], delta: FloatArray, above: float) -> list[tuple[int, int]]:
+        """The worst pairs of a front and a back point whose keys at x + δ differ by more than `above`."""
         keys = self.keys(delta)
-        fresh: list[tuple[int, int]] = []
+        found: list[tuple[int, int]] = []
         for front, back in orders:
             if not len(front) or not len(back):
                 continue
             worst = front[np.argsort(-keys[front])[:NEW_PAIRS]]
             nearest = back[np.argsort(keys[back])[:NEW_PAIRS]] if len(back) <= 64 else _smallest(keys, back)
             candidates = [(worst[0], b) for b in nearest] + [(a, nearest[0]) for a in worst[1:]]
-            fresh += [
-                (int(a), int(b)) for a, b in candidates if keys[a] - keys[b] > -0.5 * margin and not self._settled(a, b)
-            ]
-        return [pair for pair in dict.fromkeys(fresh) if pair not in known]
+            found += [(int(a), int(b)) for a, b in candidates if keys[a] - keys[b] > above and not self._settled(a, b)]
+        return list(dict.fromkeys(found))
 
     def _settled(self, a: int, b: int) -> bool:
         """Whether training order alone keeps a ahead of b: they are M-identical, and a comes first."""
@@ -130,7 +136,7 @@ class _Quadratic:
                 row[k] = -sign
             limits = [-(up[k] if sign > 0 else down[k]) for k, sign in self.sides]
             normals, offsets = np.vstack([normals, rows]), np.concatenate([offsets, limits])
-        lengths = np.linalg.norm(normals, axis=1)
+        lengths = np.sqrt(np.einsum("nd,nd->n", normals, normals))
         if ((lengths == 0) & (offsets > 0)).any():
             return None
         if float(offsets.max(initial=-np.inf)) <= 0:

@@ -24,7 +24,8 @@ from .projection import Neighbourhood, Order
 
 POOL = 192  # training points of each kind (positives, rivals) the search looks at
 ANCHORS = 8
-TRADED = 3  # local optima that are improved by trading
+RIVALS = 3  # classes whose nearest points make a first choice
+TRADED = 2  # local optima that are improved by trading
 CHOICES = 8
 TRADES = 6
 SMALL_POOL = 64  # with so few points around, every kind of first choice is affordable
@@ -45,6 +46,11 @@ class Choice:
     j: IntArray
     i: IntArray
     o: IntArray
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for choices that ask for the same."""
+        return (self.c, *(frozenset(places.tolist()) for places in (self.j, self.i, self.o)))
 
 
 def whitebox_attack(
@@ -91,9 +97,10 @@ def attack_point(
     predict: Callable[[NDArray[np.floating]], IntArray],
     exclude: IntArray | None = None,
     start: FloatArray | None = None,
+    traded: int = TRADED,
 ) -> tuple[float, NDArray[np.floating]] | None:
     """The attack on one point: (size, perturbed point), or None where nothing was found."""
-    return _PointAttack(triplets, x, label, n_neighbors, exclude).run(predict, start)
+    return _PointAttack(triplets, x, label, n_neighbors, exclude, traded).run(predict, start)
 
 
 def _for_member(predict: Predict, member: int, points: NDArray[np.floating]) -> IntArray:
@@ -110,8 +117,10 @@ class _PointAttack:
         label: int,
         n_neighbors: int,
         exclude: IntArray | None,
+        traded: int,
     ) -> None:
         self.triplets, self.x, self.label, self.n_neighbors = triplets, x, label, n_neighbors
+        self.traded = traded
         self.exact_x = x.astype(np.float64)
         reference = triplets.reference
         u, slack = reference.embed(self.exact_x[None])
@@ -223,7 +232,7 @@ class _PointAttack:
             tries = (self._descend(place, choice, np.inf) for choice in self._every_choice(place))
             found = [(place.size(delta), delta) for delta in tries if delta is not None]
         found.sort(key=lambda pair: pair[0])
-        for size, delta in found[:TRADED]:
+        for size, delta in found[: self.traded]:
             better = self._trade(place, delta)
             if place.size(better) < size:
                 found.append((place.size(better), better))
@@ -231,18 +240,22 @@ class _PointAttack:
         return [delta for _, delta in found[:3]]
 
     def _first_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice]:
-        if start is not None:
-            moved = self.triplets.threat.reduce_move(start - self.exact_x)
-            choice = self._choose(place, moved)
-            if choice is not None:
+        """Choices worth a descent, none of them twice."""
+        seen = set()
+        for choice in self._some_choices(place, start):
+            if choice is not None and choice.key not in seen:
+                seen.add(choice.key)
                 yield choice
+
+    def _some_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice | None]:
+        if start is not None:
+            yield self._choose(place, self.triplets.threat.reduce_move(start - self.exact_x))
         still = np.zeros(place.h.shape[1])
         rivals = [c for c in np.unique(place.label) if c != self.label]
         reach = {c: np.sort(place.d[place.label == c])[: self.n_neighbors // 2 + 1].mean() for c in rivals}
-        for c in sorted(rivals, key=lambda c: reach[c])[:2]:
-            choice = self._around(place, int(c), place.keys(still), still)
-            if choice is not None:
-                yield choice
+        for c in sorted(rivals, key=lambda c: reach[c])[:RIVALS]:
+            yield self._around(place, int(c), place.keys(still), still)
+            yield self._tipping(place, int(c), place.keys(still))
         for anchor in self._anchors(place):
             c = int(place.label[anchor])
             to_anchor = np.sum((place.h - place.h[anchor]) ** 2, axis=1)
@@ -252,9 +265,7 @@ class _PointAttack:
             yield choice
             reached = place.project([(np.array([anchor]), self._back(place, c, choice.i))], self.margin)
             if reached is not None:  # who is near once the anchor alone is ahead?
-                choice = self._around(place, c, place.keys(reached), reached)
-                if choice is not None:
-                    yield choice
+                yield self._around(place, c, place.keys(reached), reached)
 
     def _choices_at_training_points(self, place: Neighbourhood) -> Iterator[Choice]:
         """What wins at training points and halfway between them: first choices where no class has a majority."""
@@ -265,11 +276,8 @@ class _PointAttack:
         seen = set()
         for point in [*points, *middles]:
             choice = self._choose(place, threat.reduce_move(threat.keep_within(point, self.exact_x) - self.exact_x))
-            if choice is None:
-                continue
-            key = (choice.c, *map(frozenset, (choice.j.tolist(), choice.i.tolist(), choice.o.tolist())))
-            if key not in seen:
-                seen.add(key)
+            if choice is not None and choice.key not in seen:
+                seen.add(choice.key)
                 yield choice
 
     def _every_choice(self, place: Neighbourhood) -> Iterator[Choice]:
@@ -320,16 +328,19 @@ class _PointAttack:
         inside = place.nearest(np.arange(len(keys)), keys)[: self.n_neighbors]
         votes = np.bincount(place.label[inside], minlength=self.triplets.reference.n_classes)
         winner = int(votes.argmax())
-        if winner == self.label:
-            return None
-        others = inside[(place.label[inside] != winner) & (place.label[inside] != self.label)]
-        split = self._split(winner, len(others))
-        members, positives = (np.flatnonzero(place.label == c) for c in (winner, self.label))
+        return None if winner == self.label else self._tipping(place, winner, keys)
+
+    def _tipping(self, place: Neighbourhood, c: int, keys: FloatArray) -> Choice | None:
+        """How class c wins with those inside who are of neither class: just enough of c, the nearest, by `keys`."""
+        inside = place.nearest(np.arange(len(keys)), keys)[: self.n_neighbors]
+        others = inside[(place.label[inside] != c) & (place.label[inside] != self.label)]
+        split = self._split(c, len(others))
+        members, positives = (np.flatnonzero(place.label == kind) for kind in (c, self.label))
         if split is None or len(members) < split[0]:
             return None
         j = place.nearest(members, keys)[: split[0]]
         i = place.nearest(positives, keys)[: split[1]]
-        return Choice(winner, j, i, others)
+        return Choice(c, j, i, others)
 
     def _orders(self, place: Neighbourhood, choice: Choice) -> list[Order]:
         """What a choice asks for: J ahead of all who are not inside, and O ahead of the positives if they count."""
@@ -346,12 +357,14 @@ class _PointAttack:
         outside[inside] = False
         return np.flatnonzero(outside)
 
-    def _descend(self, place: Neighbourhood, choice: Choice, limit: float) -> FloatArray | None:
+    def _descend(
+        self, place: Neighbourhood, choice: Choice, limit: float, near: FloatArray | None = None
+    ) -> FloatArray | None:
         """Project, choose again at the solution, and repeat while the move gets smaller."""
         best: FloatArray | None = None
         for _ in range(CHOICES):
             size = limit if best is None else place.size(best)
-            delta = place.project(self._orders(place, choice), self.margin, limit=size)
+            delta = place.project(self._orders(place, choice), self.margin, size, near if best is None else best)
             if delta is None or (best is not None and place.size(delta) > size * (1 - 1e-7)):
                 break
             best = delta
@@ -367,7 +380,7 @@ class _PointAttack:
         while improved:
             improved = False
             for choice in self._trades(place, delta):
-                candidate = self._descend(place, choice, place.size(delta) * (1 - 1e-6))
+                candidate = self._descend(place, choice, place.size(delta) * (1 - 1e-6), delta)
                 if candidate is not None and place.size(candidate) < place.size(delta):
                     delta, improved = candidate, True
                     break

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
+from scipy.linalg.lapack import dgeqrf
 from scipy.optimize import linprog, nnls
 
 from ..rounding import FloatArray
@@ -18,8 +21,11 @@ def least_distance(normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray
     contradiction.
     """
     scale = float(offsets.max())
-    triangle = np.linalg.qr(normals.T, mode="r")
-    system = np.vstack([triangle, offsets / scale])
+    factored, *_ = dgeqrf(normals.T)  # numpy's qr spends most of its time around this call
+    height = min(normals.shape)
+    system = np.empty((height + 1, len(offsets)))
+    np.multiply(factored[:height], _above_diagonal(height, len(offsets)), out=system[:-1])
+    np.divide(offsets, scale, out=system[-1])
     target = np.zeros(len(system))
     target[-1] = 1.0
     multipliers, _ = nnls(system, target, maxiter=50 * len(offsets) + 100)
@@ -28,6 +34,11 @@ def least_distance(normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray
         return np.full(normals.shape[1], np.inf), multipliers, False
     delta: FloatArray = normals.T @ multipliers * (scale / left_over)
     return delta, multipliers, True
+
+
+@lru_cache(maxsize=256)
+def _above_diagonal(height: int, width: int) -> FloatArray:
+    return np.triu(np.ones((height, width)))
 
 
 def least_distance_by_program(
