@@ -179,7 +179,8 @@ def test_the_csv_and_the_copied_python_say_the_same() -> None:
     there = found[found["difference"].notna()]
     assert len(there) >= 36
     np.testing.assert_allclose(there["difference"], there["ours"] - there["paper"], atol=1e-12)
-    assert set(found[found["our method"] == "Votes"]["difference"].isna()) == {True}
+    ours_alone = found["our method"].astype(str).str.startswith(("Votes", "Search", "White-box"))
+    assert found[ours_alone]["difference"].isna().all()
     for _, row in found[found["paper column"] == "exact"].iterrows():
         number = PAPER["table_1_exact_1nn_robust_error"]["Splice"]["radii"].index(row["radius"])
         assert row["paper"] == paper_errors("splice", row["metric"], "exact")[number]
