@@ -121,7 +121,7 @@ def _show_query_label(asked: Asked, table: Table, prepared: Prepared) -> None:
     options = [None, *(name for name in table.names if name not in features)]
     label = asked.quse.get("label", own)
     value = label if label in options and asked.quse.get("labelled") is not False else None
-    st.selectbox(
+    st.columns(3, gap="medium")[0].selectbox(
         "Label of the query rows",
         options,
         format_func=lambda name: NO_LABEL if name is None else name,

@@ -36,20 +36,19 @@ def take_remedy(slot: str, remedy: Remedy) -> None:
 def _show_remedies(problem: Problem, key: str, take: Callable[[Remedy], None]) -> None:
     buttons = [remedy for remedy in problem.remedies if remedy.options]
     words = [remedy.words for remedy in problem.remedies if not remedy.options]
-    if buttons:
-        with st.container(horizontal=True, key=f"cf_remedies_{key}"):
-            for index, remedy in enumerate(buttons):
-                label, meaning = _label(remedy.words)
-                st.button(
-                    label,
-                    key=f"cf_remedy_{key}_{index}",
-                    on_click=take,
-                    args=(remedy,),
-                    help=meaning,
-                    type="primary" if index == 0 and problem.severity == "question" else "secondary",
-                )
-    if words:
-        st.caption(plain((" or: " if buttons else "") + " ".join(words)))
+    with st.container(horizontal=True, vertical_alignment="center", key=f"cf_remedies_{key}"):
+        for index, remedy in enumerate(buttons):
+            label, meaning = _label(remedy.words)
+            st.button(
+                label,
+                key=f"cf_remedy_{key}_{index}",
+                on_click=take,
+                args=(remedy,),
+                help=meaning,
+                type="primary" if index == 0 and problem.severity == "question" else "secondary",
+            )
+        if words:
+            st.caption(plain(("… or: " if buttons else "") + " ".join(words)))
 
 
 def _label(words: str) -> tuple[str, str | None]:

@@ -33,7 +33,6 @@ MODE_WORDS = {
 }
 ENCODINGS = ("utf-8-sig", "cp1252", "latin-1", "cp1251", "shift_jis", "gb18030", "utf-16")
 SEPARATORS = (",", ";", "\t", "|")
-TITLES = {"file": "Your file", "query": "Query file"}
 
 
 def summary(asked: Asked, sources: Sources) -> str:
@@ -48,7 +47,7 @@ def _named(loaded: Loaded) -> str:
     if loaded.table is None:
         return loaded.title
     n = loaded.table.n_rows
-    return f"{loaded.title}, {n:,} {'row' if n == 1 else 'rows'}"
+    return f"{loaded.title} ({n:,} {'row' if n == 1 else 'rows'})"
 
 
 def show_rows_step(asked: Asked, sources: Sources, missing: dict[str, str]) -> None:
@@ -69,10 +68,10 @@ def show_rows_step(asked: Asked, sources: Sources, missing: dict[str, str]) -> N
         with left:
             _show_slot("file", asked, sources.reference, missing, "Reference file")
         with right:
-            _show_slot("query", asked, sources.query, missing)
+            _show_slot("query", asked, sources.query, missing, "Query file")
     else:
         _show_runs(asked, sources, missing)
-        _show_slot("query", asked, sources.query, missing)
+        _show_slot("query", asked, sources.query, missing, "Query file")
     _show_keeping()
 
 
@@ -94,9 +93,9 @@ def _show_slot(slot: str, asked: Asked, loaded: Loaded | None, missing: dict[str
     if slot in missing:
         st.error(missing[slot])
     if loaded is None:
-        _show_choosing(slot, asked, title or TITLES[slot])
+        _show_choosing(slot, asked, title or "Your file")
         return
-    _show_file(slot, loaded)
+    _show_file(slot, loaded, title)
     show_problems(loaded.problems, slot, lambda remedy: take_remedy(slot, remedy))
 
 
@@ -155,11 +154,12 @@ def _show_samples(slot: str, asked: Asked) -> None:
                 )
 
 
-def _show_file(slot: str, loaded: Loaded) -> None:
+def _show_file(slot: str, loaded: Loaded, role: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"cf_file_{slot}"):
         table = loaded.table
         shape = "" if table is None else f" · {table.n_rows:,} rows, {len(table.names):,} columns"
-        st.markdown(f"**{plain(loaded.title)}** · {loaded.n_bytes / 1024:,.1f} KB{shape}")
+        prefix = f"{role}: " if role else ""
+        st.markdown(f"{prefix}**{plain(loaded.title)}** · {loaded.n_bytes / 1024:,.1f} KB{shape}")
         st.button("Another file", key=f"cf_another_{slot}", on_click=choose_file, args=(slot, ""))
         if table is not None:
             with st.popover("How it is read"):
