@@ -18,6 +18,8 @@ from .choices import change, open_steps
 
 FOLDER = Path(__file__).parents[3] / "data" / "samples"
 LONGEST_TITLE = 80
+KEPT_SECONDS = 3600
+"""How long a file that was read stays in memory; then it is read again, if it has not expired."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def load(file: str, options: Mapping[str, Any]) -> Loaded:
     return _load(file, looking().visitor.tag, json.dumps(options, sort_keys=True))
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the file …")
+@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner="Reading the file …")
 def _load(file: str, owner: str, options: str) -> Loaded:
     """Cached for each owner: what somebody uploaded is found by nobody else, not even by its digest."""
     if file in SAMPLES:

@@ -27,7 +27,7 @@ from arml_core.jobs import PointsSpec
 
 from ..visitor import looking
 from .choices import Asked
-from .files import load
+from .files import KEPT_SECONDS, load
 from .sources import Sources, usable
 
 SEARCHED_ROWS = 300
@@ -91,7 +91,7 @@ def known_options(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
 def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectResult:
     table = load(file, json.loads(read)).table
     assert table is not None
@@ -100,7 +100,7 @@ def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectR
     return select(table, scaling=scaling, **options)  # type: ignore[arg-type]
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
 def _dataset(file: str, owner: str, read: str, use: str, scaling: str) -> Dataset:
     """One object per choice: its fingerprint is then computed once."""
     data = _select(file, owner, read, use, scaling).data
@@ -108,7 +108,7 @@ def _dataset(file: str, owner: str, read: str, use: str, scaling: str) -> Datase
     return data.dataset(title=load(file, json.loads(read)).title)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
 def _query(file: str, owner: str, read: str, use: str, layout: str) -> SelectResult:
     table = load(file, json.loads(read)).table
     assert table is not None

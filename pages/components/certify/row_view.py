@@ -95,7 +95,7 @@ def row_words(rows: CertifiedRows, flips: Flips) -> str:
         )
     proved = f"{start}No change of {norm} length up to **{radius_down(lower)}** flips it: proved."
     if not np.isfinite(upper):
-        return f"{proved} No change that flips it is known."
+        return f"{proved} No change that flips it is known yet."
     if not flips.known[0]:
         return f"{proved} One of length {number(upper)} flips it, but not after rounding to the file's units."
-    return f"{proved} The one below, of length **{number(upper)}**, does{to}. Between the two it is open."
+    return f"{proved} The one below, of length **{number(upper)}**, flips it{to}. Between the two it is open."

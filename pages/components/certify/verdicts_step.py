@@ -156,7 +156,7 @@ def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
     if not len(at):
         return at
     lines = rows.lines[at].tolist()
-    picked = lines.index(asked.row) if asked.row in lines else 0
+    picked = int(np.flatnonzero(at == _picked(asked, results, at))[0])
     key = f"cf_table_{abs(hash((asked.show, asked.order, asked.jobs, len(rows), tuple(lines[:1]), len(lines))))}"
 
     def pick() -> None:
@@ -172,7 +172,7 @@ def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
         selection_default={"selection": {"rows": [picked]}},
         hide_index=True,
         width="stretch",
-        height=TABLE_HEIGHT,
+        height=min(TABLE_HEIGHT, 38 + 35 * len(lines)),
         placeholder="–",
         column_config={
             "proved": st.column_config.NumberColumn(
@@ -208,9 +208,12 @@ def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFra
 
 
 def _picked(asked: Asked, results: Results, order: np.ndarray) -> int:
-    """The chosen row, or the first of the list."""
-    found = np.flatnonzero(results.rows.lines[order] == asked.row) if asked.row is not None else np.empty(0, int)
-    return int(order[found[0]] if len(found) else order[0])
+    """The chosen row, else the first of the list that something can be said about, else the first."""
+    rows = results.rows
+    for wanted in (order[rows.lines[order] == asked.row], order[rows.correct[order]], order):
+        if len(wanted):
+            return int(wanted[0])
+    raise ValueError("no row is listed")
 
 
 def robust_line(work: Work, results: Results) -> RobustLine:
