@@ -36,11 +36,13 @@ def recompute(dataset, learner):
         knn = MahalanobisKNN(evaluation.n_neighbors, metric=metric).fit(data.X_train, data.y_train)
         work = knn.certify if evaluation.kind == "certify" else knn.attack
         found = work(x[rows], y[rows], method=evaluation.method)
-        side = "lower" if evaluation.kind == "certify" else "upper"
-        np.testing.assert_allclose(
-            getattr(found, side), evaluation.radii[rows], rtol=1e-6, atol=1e-9, err_msg=f"{column}, rows {rows}"
-        )
         np.testing.assert_array_equal(found.correct, evaluation.correct[rows])
+        if evaluation.kind == "attack":  # a better attack may find more; what ships stays an upper bound
+            assert (found.upper <= evaluation.upper[rows] * (1 + 1e-6)).all(), f"{column}, rows {rows}"
+        else:
+            np.testing.assert_allclose(
+                found.lower, evaluation.lower[rows], rtol=1e-6, atol=1e-9, err_msg=f"{column}, rows {rows}"
+            )
 
 
 @pytest.mark.parametrize("learner", METHODS)
