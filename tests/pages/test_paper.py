@@ -154,7 +154,7 @@ def test_the_summary_opens_and_counts_what_is_there() -> None:
     series, there, demanded, close = coverage(tables)
     assert series == 108
     assert f"**{6 * there} of them are here**" in words(app)
-    assert f"**{close} of {demanded} rows of six keep it**" in words(app)
+    assert f"**{close} of {demanded} rows keep it**" in words(app)
     matrix, observed = (table.value for table in app.table)
     held = sum((d, c) == ("splice", "exact") for d, _, c in tables.evaluations)
     assert matrix[matrix["Row of ours"] == "exact"]["Splice"].item() == f"{held} of 6"

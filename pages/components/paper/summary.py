@@ -33,7 +33,11 @@ def show_summary(view: View, tables: Tables) -> None:
         f"six radii, exact for 1-NN, certified and attacked for 11-NN. **{6 * there} of them are here**, computed by "
         "this engine. For the Euclidean metric, where nothing is left to chance, and for ARML a largest difference is "
         "demanded: "
-        + (f"**{close} of {demanded} rows of six keep it**." if demanded else "none of these rows is there yet.")
+        + (
+            f"**{close} of {demanded} rows keep it** (a row has six radii)."
+            if demanded
+            else "none of these rows is there yet."
+        )
     )
     left, right = st.columns(2, gap="large")
     with left:
