@@ -25,6 +25,7 @@ PATIENCE = 90_000
 JOB_SECONDS = 180.0
 WIDTHS = {390: 844, 1280: 900, 1920: 1080}
 POINTS = PointsSpec("evaluation", 20)
+SETTINGS = {"n_components": 2}
 BAR = """([chart, name, metric]) => {
   const bars = document.querySelectorAll('.js-plotly-plot')[chart]._fullData.find(t => t.name === name);
   return bars.x[Array.from(bars.y).indexOf(metric)];
@@ -40,9 +41,15 @@ def client(server: str, server_home: Path) -> Iterator[Client]:
         yield Client(Store(Paths(server_home / "jobs")))
 
 
-def iris(n: int, k: int) -> tuple[Any, Any, Any]:
-    data = arml.load_dataset("iris")
-    return (arml.MahalanobisKNN(k).fit(data.X_train, data.y_train), *data.evaluation(n))
+def wine(n: int, k: int) -> tuple[Any, Any, Any]:
+    """The engine's own classifier for what the tests train, and the points."""
+    data = arml.load_dataset("wine")
+    metric = arml.LFDA(**SETTINGS, random_state=0).fit(data.X_train, data.y_train)
+    return (arml.MahalanobisKNN(k, metric=metric).fit(data.X_train, data.y_train), *data.evaluation(n))
+
+
+def label(run: str) -> str:
+    return f"LFDA, n components 2, seed 0 · run {run[:4]}"
 
 
 def cells(page: Any, column: str, index: int = 0) -> dict[str, str]:
@@ -112,13 +119,13 @@ def test_the_radius_changes_marks_bars_and_table(open_page) -> None:
 
 
 def test_results_that_are_computed_now_appear_with_the_engines_numbers(open_page, client) -> None:
-    run = client.train("iris", "euclidean").id
+    run = client.train("wine", "lfda", SETTINGS).id
     assert client.wait(run, JOB_SECONDS).state == "done"
-    page = open_page(f"/compare?data=iris&runs={run[:12]}", chart=False)
+    page = open_page(f"/compare?data=wine&runs={run[:12]}", chart=False)
     page.get_by_text("has not been evaluated yet").wait_for(timeout=PATIENCE)
     client.certify(run, 3, "votes", points=POINTS)
     client.attack(run, 3, "boundary", points=POINTS, seed=5, options={"steps": 50})
-    name = f"Euclidean · run {run[:4]}"
+    name = label(run)
     page.get_by_text("reached: Boundary attack, 50 steps, seed 5").first.wait_for(timeout=PATIENCE)
     page.wait_for_function(
         "([name]) => { const found = document.querySelector('.js-plotly-plot')?._fullData ?? []; "
@@ -127,7 +134,7 @@ def test_results_that_are_computed_now_appear_with_the_engines_numbers(open_page
         timeout=PATIENCE,
     )
     settle(page)
-    knn, x, y = iris(20, 3)
+    knn, x, y = wine(20, 3)
     proved = knn.certify(x, y, method="votes").lower
     reached = knn.attack(x, y, method="boundary", random_state=5, steps=50).upper
     for kind, radii in (("certified", proved), ("empirical", reached)):
@@ -141,7 +148,7 @@ def test_results_that_are_computed_now_appear_with_the_engines_numbers(open_page
 
 
 def test_radii_against_different_attackers_are_not_drawn_together(open_page, client) -> None:
-    run = client.train("iris", "euclidean").id
+    run = client.add_metric("iris", np.diag([1.0, 2.0, 3.0, 4.0]), "Stretched").id
     jobs = [
         client.certify(run, 5, "votes", points=POINTS).id,
         client.attack(run, 5, "boundary", arml.ThreatModel("linf"), POINTS, options={"steps": 30}).id,
@@ -152,7 +159,7 @@ def test_radii_against_different_attackers_are_not_drawn_together(open_page, cli
     refusal = page.get_by_test_id("stAlert").inner_text()
     assert "the certificate measures a step in ℓ2, the attack in ℓ∞" in refusal
     assert "do not belong on one chart" in refusal
-    name = f"Euclidean · run {run[:4]}"
+    name = f"Stretched · run {run[:4]}"
     assert trace(page, 0, f"{name}, empirical") is None
     assert trace(page, 0, f"{name}, certified") is not None
     page.get_by_text("ℓ∞", exact=True).first.click()

@@ -101,7 +101,7 @@ def _methods(view: View, scene: Scene, catalogue: Catalogue) -> None:
 
 
 def _runs(view: View, scene: Scene, catalogue: Catalogue) -> None:
-    runs = {run.key: run for run in catalogue.own if run.dataset in scene.data}
+    runs = {run.key: run.label for run in catalogue.own if run.dataset in scene.data}
     if not runs:
         st.caption("Metrics you train or upload on the Train page can be added here.")
         return
@@ -109,7 +109,7 @@ def _runs(view: View, scene: Scene, catalogue: Catalogue) -> None:
     st.multiselect(
         "Your metrics (trained, uploaded)",
         list(runs),
-        format_func=lambda key: runs[key].label + ("" if runs[key].jobs else " (not evaluated)"),
+        format_func=runs.__getitem__,  # the browser knows options by these words: they must not change with progress
         key=bound("runs", shown),
         on_change=on_change("runs", tuple),
         placeholder="None",
