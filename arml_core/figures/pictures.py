@@ -31,7 +31,7 @@ def twin_figure(
     style: Style,
     titles: tuple[str, str] = ("the row", "its twin"),
     *,
-    height: int = 226,
+    height: int = 196,
 ) -> go.Figure:
     """Three pictures: a row, its adversarial twin, and the difference on a scale centred at 0.
 
@@ -41,7 +41,7 @@ def twin_figure(
     change = after - before
     reach = float(np.abs(change).max(initial=0.0)) or 1.0
     ink = {"zmin": low, "zmax": high, "colorscale": ink_scale(style), "showscale": False}
-    bar = _bar(style) | {"lenmode": "pixels", "len": 150, "y": 1 - TITLE / height, "yanchor": "top", "ypad": 0}
+    bar = _bar(style) | {"lenmode": "pixels", "len": 136, "y": 1 - TITLE / height, "yanchor": "top", "ypad": 0}
     signed = {"zmin": -reach, "zmax": reach, "colorscale": signed_scale(style), "colorbar": bar}
     pictures = [(before, titles[0], ink), (after, titles[1], ink), (change, DIFFERENCE, signed)]
     return _side_by_side(pictures, shape, style, height)
