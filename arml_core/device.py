@@ -27,8 +27,9 @@ def list_devices() -> list[str]:
     return [*gpus, *(["mps"] if torch.backends.mps.is_available() else []), "cpu"]
 
 
-def device_name(device: torch.device) -> str:
+def device_name(device: torch.device | str) -> str:
     """What people call it."""
+    device = torch.device(device)
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
     return "this Mac's GPU" if device.type == "mps" else "the CPU"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-import torch
 
 from arml_core.device import device_name, list_devices
 from arml_core.jobs import StoreError
@@ -101,7 +100,7 @@ def _seeds_and_device(chosen: Chosen) -> None:
 
 
 def _device_title(name: str) -> str:
-    title = device_name(torch.device(name))
+    title = device_name(name)
     return title[0].upper() + title[1:] if name == "cpu" else f"{title} ({name})"
 
 
