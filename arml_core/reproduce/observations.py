@@ -71,8 +71,8 @@ def _less_robust(tables: Tables, column: str) -> Finding:
     if not compared:
         return Finding(1, column, None, "no results yet")
     text = (
-        f"NCA or LMNN has a clean error at most the Euclidean metric's in {cleaner} of {pairs} cases; its robust error is "
-        f"never the smaller one in the {compared} cases other than Splice"
+        f"NCA or LMNN has a clean error at most the Euclidean metric's in {cleaner} of {pairs} cases; its robust "
+        f"error is never the smaller one in the {compared} cases other than Splice"
     )
     text += f", except {_listed(exceptions)}." if exceptions else "."
     return Finding(1, column, not exceptions and 2 * cleaner >= pairs, text)
