@@ -15,7 +15,8 @@ PATIENCE = 60_000
 
 
 def test_it_opens_on_the_summary_and_a_choice_goes_into_the_address(open_page) -> None:
-    page = open_page("/paper")
+    page = open_page("/paper", chart=False)
+    page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=PATIENCE)
     assert page.get_by_text("What the paper observes").is_visible()
     page.get_by_role("radio", name="Table 1").click()
     page.get_by_text("Exact robust errors of 1-NN").wait_for(timeout=PATIENCE)
@@ -24,7 +25,7 @@ def test_it_opens_on_the_summary_and_a_choice_goes_into_the_address(open_page) -
 
 
 def test_figure_1_opens_the_same_view_in_the_playground(open_page) -> None:
-    page = open_page("/paper?show=figure1")
+    page = open_page("/paper?show=figure1", chart=False)
     pictures = page.locator(".js-plotly-plot .main-svg")
     pictures.nth(2).wait_for(timeout=PATIENCE)
     here = page.get_by_text("radius of the chosen point").all_inner_texts()
@@ -52,6 +53,19 @@ def test_a_row_is_computed_again_and_equals_the_shipped_one(open_page) -> None:
     page.reload()
     settle(page, chart=False)
     page.get_by_text("is the shipped one.").wait_for(timeout=PATIENCE)
+
+
+@pytest.mark.skipif(not os.environ.get("ARML_DATA"), reason="Pendigits is in no folder named by ARML_DATA")
+def test_a_recomputation_can_be_cancelled_and_taken_up_again(open_page) -> None:
+    page = open_page("/paper?show=table1&data=pendigits&method=arml", chart=False)
+    page.locator(".st-key-paper_again button").click()
+    page.get_by_text("Training: epoch").wait_for(timeout=2 * PATIENCE)
+    page.locator(".st-key-paper_cancel button").click()
+    page.get_by_text("Stopped on request.").wait_for(timeout=PATIENCE)
+    page.locator(".st-key-paper_retry button").click()
+    page.get_by_text("Training: epoch").wait_for(timeout=2 * PATIENCE)
+    page.locator(".st-key-paper_cancel button").click()
+    page.get_by_text("Stopped on request.").wait_for(timeout=PATIENCE)
 
 
 def test_the_origin_of_a_row_opens_on_demand(open_page) -> None:

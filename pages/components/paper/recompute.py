@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from arml_core.datasets import dataset_info
 from arml_core.jobs import DamagedFile, JobStatus, StoreError, UnknownJob
-from arml_core.jobs.states import DONE
+from arml_core.jobs.states import CANCELLED, DONE, FAILED, LOST
 from arml_core.learners.estimation import duration
 from arml_core.reproduce.beside import again
 from arml_core.reproduce.plan import Step
@@ -51,7 +51,8 @@ def show_recompute(number: Number) -> None:
 
 
 def _is_active(jobs: tuple[JobStatus, JobStatus] | None) -> bool:
-    return jobs is not None and under_way(jobs[1])
+    """Whether the radii will come by themselves, or a training is still being stopped."""
+    return jobs is not None and (under_way(jobs[1]) or jobs[0].state == "cancelling")
 
 
 def _recompute(number: Number, was_active: bool) -> None:
@@ -68,7 +69,7 @@ def _recompute(number: Number, was_active: bool) -> None:
         st.warning(st.session_state.pop(PROBLEM))
     if jobs is None:
         _offer(number)
-    elif under_way(jobs[1]):
+    elif _is_active(jobs):
         _progress(jobs, held)
     elif jobs[1].state != DONE:
         _stopped(number, jobs)
@@ -125,14 +126,14 @@ def _progress(jobs: tuple[JobStatus, JobStatus], held: bool) -> None:
 
 def _stopped(number: Number, jobs: tuple[JobStatus, JobStatus]) -> None:
     """Cancelled, failed or lost: why, and the way on."""
-    job = next((job for job in jobs if job.state not in (DONE, "queued")), jobs[1])
+    job = next(job for job in jobs if job.state in (CANCELLED, FAILED, LOST))
     words = {
-        "cancelled": "Stopped on request. What is finished is kept.",
-        "failed": f"It failed: {clause(job.reason)}",
-        "lost": "The process that computed it is gone.",
+        CANCELLED: "Stopped on request. What is finished is kept.",
+        FAILED: f"It failed: {clause(job.reason)}",
+        LOST: "The process that computed it is gone.",
     }
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.warning(f"{words.get(job.state, 'It did not finish.')} “Go on” takes it up again.", width="stretch")
+        st.warning(f"{words[job.state]} “Go on” takes it up again.", width="stretch")
         if st.button("Go on", key="paper_retry"):
             _try(lambda: ask(asking(), number.step))
             st.rerun()
