@@ -35,9 +35,10 @@ def twin_figure(
 ) -> go.Figure:
     """Three pictures: a row, its adversarial twin, and the difference on a scale centred at 0.
 
-    The first two share their greys. The third has a scale of its own, because the change is small beside the picture.
+    The first two share the greys of the row; where the twin goes beyond them it is drawn with the last one. The third
+    has a scale of its own, because the change is small beside the picture.
     """
-    low, high = _range(np.stack([before, after]))
+    low, high = _range(before)
     change = after - before
     reach = float(np.abs(change).max(initial=0.0)) or 1.0
     ink = {"zmin": low, "zmax": high, "colorscale": ink_scale(style), "showscale": False}

@@ -46,7 +46,7 @@ def download(page: Any, what: str, folder: Path) -> pd.DataFrame:
         page.locator(f".st-key-inspect_csv_{what} button").first.click()
     path = folder / taken.value.suggested_filename
     taken.value.save_as(path)
-    return pd.read_csv(path, float_precision="round_trip")
+    return pd.read_csv(path)
 
 
 def digits(k: int) -> tuple[Any, arml.MahalanobisKNN]:

@@ -192,7 +192,7 @@ def test_the_twin_is_three_pictures_and_the_difference_is_centred_at_zero():
     assert_allclose(first.z, before.reshape(3, 4))
     assert_allclose(second.z, after.reshape(3, 4))
     assert_allclose(third.z, (after - before).reshape(3, 4))
-    assert (first.zmin, first.zmax) == (second.zmin, second.zmax)
+    assert (first.zmin, first.zmax) == (second.zmin, second.zmax) == (0.0, before.max())
     assert third.zmin == -third.zmax == -np.abs(after - before).max()
     assert [a.text for a in figure.layout.annotations] == ["answered 1", "answered 7", DIFFERENCE]
     assert figure.layout.yaxis.autorange == figure.layout.yaxis3.autorange == "reversed"

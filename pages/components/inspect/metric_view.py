@@ -57,8 +57,8 @@ def show_metric(view: View, source: Source, prepared: Prepared, found: Anatomy) 
     with left:
         _matrix(view, data, found)
     with right:
-        _eigenvalues(view, data, found)
         _weights(view, data, found)
+    _eigenvalues(view, data, found)
     _directions(view, data, found)
     st.markdown("**What it ignores**")
     for sentence in ignored_words(found, [plain(name) for name in data.feature_names]):
@@ -127,7 +127,7 @@ def _weights(view: View, data: Dataset, found: Anatomy) -> None:
         f"the largest is {data.feature_names[heaviest]}."
     )
     if data.image_shape:
-        figure = picture_figure(counts, data.image_shape, current_style(), "weight")
+        figure = picture_figure(counts, data.image_shape, current_style(), "weight", height=400)
         caption = "The stronger the colour, the more a change of that pixel alone counts: √M on the diagonal."
     else:
         figure = weights_figure(found.weights, data.feature_names, current_style())

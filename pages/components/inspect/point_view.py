@@ -48,10 +48,13 @@ def show_point(view: View, prepared: Prepared, study: Study) -> None:
         )
         if data.image_shape:
             _alone(data, study)
+            _strips(view, data, study)
     else:
         left, right = st.columns([7, 5], gap="large")
         with left:
             _twin(view, data, study)
+            if data.image_shape:
+                _strips(view, data, study)
         with right:
             if "trail" not in view.hide:
                 _trail(view, data, study)
@@ -193,12 +196,7 @@ def _trail(view: View, data: Dataset, study: Study) -> None:
 
 
 def _neighbours(view: View, data: Dataset, study: Study) -> None:
-    k = study.question.k
-    st.markdown("**Who votes**" if k > 1 else "**Who decides**")
-    if data.image_shape:
-        _tiles_of(data, study, "before")
-        if study.twin is not None:
-            _tiles_of(data, study, "after")
+    st.markdown("**Who votes**" if study.question.k > 1 else "**Who decides**")
     table = pd.DataFrame(study.voters)
     places = [name for name in ("place", "place for the twin") if name in table]
     table[places] = table[places].astype("Int64")
@@ -218,6 +216,18 @@ def _neighbours(view: View, data: Dataset, study: Study) -> None:
     csv_button(view, "neighbours", lambda: table, data)
 
 
+def _strips(view: View, data: Dataset, study: Study) -> None:
+    if "neighbours" in view.hide:
+        return
+    st.markdown("**Its nearest neighbours**")
+    _tiles_of(data, study, "before")
+    if study.twin is not None:
+        st.markdown("**The nearest neighbours of its twin**")
+        _tiles_of(data, study, "after")
+    more = f" The first {MOST_TILES} are drawn." if study.question.k > MOST_TILES else ""
+    st.caption(f"Above each its class and its distance. See who comes in for the twin.{more}")
+
+
 def voters_words(study: Study) -> str:
     """Who votes, and what the twin changes about it."""
     measured = "distances as this metric measures them, √d."
@@ -234,10 +244,15 @@ def _tiles_of(data: Dataset, study: Study, when: str) -> None:
     known = {voter["training row"]: voter for voter in study.voters}
     titles = [f"{as_label(known[int(row)]['class'], 9)} · {number(known[int(row)][key])}" for row in rows]
     assert data.image_shape is not None
-    more = f", the first {MOST_TILES}" if study.question.k > MOST_TILES else ""
-    st.markdown(f"For the row itself{more}:" if when == "before" else f"For its twin{more}:")
     st.plotly_chart(
-        strip_figure(data.X_train[rows], data.image_shape, current_style(), titles, columns=4 if len(rows) <= 4 else 6),
+        strip_figure(
+            data.X_train[rows],
+            data.image_shape,
+            current_style(),
+            titles,
+            columns=4 if len(rows) <= 4 else 6,
+            row_height=112,
+        ),
         key=f"inspect_tiles_{when}",
         theme=None,
         config=CONFIG,

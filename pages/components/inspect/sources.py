@@ -19,12 +19,12 @@ from arml_core.results import FOLDER
 
 from ..visitor import looking, visitor_key
 from .choices import View
+from .study import LARGE
 
 EUCLIDEAN = "euclidean"
 METRICS = FOLDER / "metrics"
 KEY_LENGTH = 12
 LISTED = 500
-LARGE = 1e9
 GROUPS = ("bundled", "paper", "toy")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from arml_core.report import Change
 from arml_core.threat import ThreatModel
 
 HUNT_BLOCK = 128
+LARGE = 1e9
 HUNT_SEED = 0
 
 
@@ -68,6 +70,7 @@ class Study:
     twin_neighbours: Any = None
     voters: list[dict[str, Any]] = field(default_factory=list)
     searched: float = 0.0
+    lock: Lock = field(default_factory=Lock, repr=False)
 
     @property
     def progress(self) -> tuple[int, float]:
@@ -76,7 +79,14 @@ class Study:
 
     def snapshot(self) -> Study:
         """What is known at this moment: the work goes on while a page is drawn."""
-        return replace(self)
+        with self.lock:
+            return replace(self)
+
+    def learn(self, **found: Any) -> None:
+        """Take in what belongs together, so that no page shows half of it."""
+        with self.lock:
+            for name, value in found.items():
+                setattr(self, name, value)
 
     @property
     def wrong(self) -> bool:
@@ -108,7 +118,8 @@ def classifier(prepared: Prepared, k: int, say: Callable[[str], None]) -> Mahala
     """The classifier with this K, fitted if it is the first time."""
     if prepared.knn is None:
         rows, features = prepared.data.X_train.shape
-        say(f"preparing the classifier: {rows:,} training rows of {features:,} features")
+        patience = ", about a minute the first time" if float(rows) * features**2 > LARGE else ""
+        say(f"preparing the classifier: {rows:,} training rows of {features:,} features{patience}")
         prepared.knn = MahalanobisKNN(1, metric=prepared.metric).fit(prepared.data.X_train, prepared.data.y_train)
     prepared.knn.n_neighbors = k
     return prepared.knn
@@ -140,87 +151,89 @@ def pursue(prepared: Prepared, study: Study, seconds: float, say: Callable[[str]
     exclude = [ask.row] if ask.part == "train" else None
     if study.stage == 0:
         say("asking the neighbours")
-        _look(prepared, knn, study, points, labels, threat, exclude)
-        study.stage = 1
+        study.learn(**_look(prepared, knn, study, points, labels, threat, exclude), stage=1)
     if study.wrong or study.mark("exact") is not None:
-        study.stage = max(study.stage, 3)
+        study.learn(stage=3)
         return study
     if study.stage == 1:
         say("attacking: looking for a small step that changes the answer")
         found = knn.attack(points, labels, threat=threat, exclude=exclude)
         upper = float(found.upper[0])
-        study.marks = [*study.marks, Mark("whitebox", 0.0, upper)]
-        if np.isfinite(upper):
-            _keep(prepared, knn, study, found.adversarial[0], exclude)
-        study.stage = 2
+        twin = _twin(prepared, knn, study.x, study.neighbours, found.adversarial[0], exclude)
+        study.learn(**twin, marks=[*study.marks, Mark("whitebox", 0.0, upper)], stage=2)
     if study.searched < seconds:
         say(f"searching from both sides, up to {seconds:g} s")
         both = knn.certify(points, labels, method="search", threat=threat, exclude=exclude, budget=seconds)
         mark = Mark("search", float(both.lower[0]), float(both.upper[0]))
-        if mark.upper < study.upper:
-            _keep(prepared, knn, study, both.adversarial[0], exclude)
+        closer = mark.upper < study.upper
+        twin = _twin(prepared, knn, study.x, study.neighbours, both.adversarial[0], exclude) if closer else {}
         rest = [other for other in study.marks if other.method not in ("search", "whitebox")]
         attack = [other for other in study.marks if other.method == "whitebox"]
-        study.marks = [*rest, mark, *attack]
-        study.searched = seconds
-        study.stage = 3
+        study.learn(**twin, marks=[*rest, mark, *attack], searched=seconds, stage=3)
     return study
 
 
 def _look(
     prepared: Prepared, knn: MahalanobisKNN, study: Study, points: Any, labels: Any, threat: ThreatModel, exclude: Any
-) -> None:
+) -> dict[str, Any]:
+    """The neighbours, the answer and what is proved without a search, as fields of the study."""
     ask = study.question
-    _, near = knn.kneighbors(points, exclude=exclude)
+    near = knn.kneighbors(points, exclude=exclude)[1][0]
     proved = knn.certify(points, labels, method="votes", threat=threat, exclude=exclude)
-    study.neighbours = near[0]
-    study.predicted, study.correct = int(proved.predicted[0]), bool(proved.correct[0])
-    study.voters = voters(prepared, study)
-    if study.wrong:
-        return
-    marks = []
+    found: dict[str, Any] = {
+        "neighbours": near,
+        "predicted": int(proved.predicted[0]),
+        "correct": bool(proved.correct[0]),
+        "voters": voters(prepared, study.x, near),
+    }
+    if not found["correct"]:
+        return found
+    marks, notes = [], []
     if ask.k % 2:
         try:
             paper = knn.certify(points, labels, method="theorem1", threat=threat, exclude=exclude)
             marks.append(Mark("theorem1", float(paper.lower[0]), np.inf))
         except ValueError as reason:
-            study.notes.append(f"Theorem 1 says nothing here: {reason}.")
+            notes.append(f"Theorem 1 says nothing here: {reason}.")
     else:
-        study.notes.append("Theorem 1 needs an odd K.")
+        notes.append("Theorem 1 needs an odd K.")
     marks.append(Mark("votes", float(proved.lower[0]), np.inf))
     if ask.k == 1 and threat.norm == 2:
         exact = knn.certify(points, labels, method="exact", threat=threat, exclude=exclude)
         marks.append(Mark("exact", float(exact.lower[0]), float(exact.upper[0])))
-        if np.isfinite(exact.upper[0]):
-            _keep(prepared, knn, study, exact.adversarial[0], exclude)
-    study.marks = marks
+        found |= _twin(prepared, knn, study.x, near, exact.adversarial[0], exclude)
+    return found | {"marks": marks, "notes": notes}
 
 
-def _keep(prepared: Prepared, knn: MahalanobisKNN, study: Study, twin: Any, exclude: Any) -> None:
-    _, near = knn.kneighbors(twin[None], exclude=exclude)
-    study.twin_answer = int(knn.predict(twin[None], exclude=exclude)[0])
-    study.twin, study.twin_neighbours = twin, near[0]
-    study.voters = voters(prepared, study)
+def _twin(prepared: Prepared, knn: MahalanobisKNN, x: Any, near: Any, twin: Any, exclude: Any) -> dict[str, Any]:
+    """A twin with its answer and its neighbours, as fields of the study; nothing if no attack succeeded (NaN)."""
+    if not np.isfinite(twin).all():
+        return {}
+    moved = knn.kneighbors(twin[None], exclude=exclude)[1][0]
+    return {
+        "twin": twin,
+        "twin_answer": int(knn.predict(twin[None], exclude=exclude)[0]),
+        "twin_neighbours": moved,
+        "voters": voters(prepared, x, near, twin, moved),
+    }
 
 
-def voters(prepared: Prepared, study: Study) -> list[dict[str, Any]]:
+def voters(prepared: Prepared, x: Any, near: Any, twin: Any = None, moved: Any = ()) -> list[dict[str, Any]]:
     """Every training row that votes for the point or for its twin, with its place and distance in both cases."""
-    before = {int(row): place for place, row in enumerate(study.neighbours, 1)}
-    moved = study.twin_neighbours if study.twin is not None else ()
+    before = {int(row): place for place, row in enumerate(near, 1)}
     after = {int(row): place for place, row in enumerate(moved, 1)}
-    rows = [*before, *(row for row in after if row not in before)]
     data, metric = prepared.data, prepared.metric
     found = []
-    for row in rows:
+    for row in [*before, *(row for row in after if row not in before)]:
         entry: dict[str, Any] = {
             "training row": row,
             "class": data.class_names[data.y_train[row]],
             "place": before.get(row),
-            "distance": float(np.sqrt(metric.squared_distances(study.x, data.X_train[row]))),
+            "distance": float(np.sqrt(metric.squared_distances(x, data.X_train[row]))),
         }
-        if study.twin is not None:
+        if twin is not None:
             entry["place for the twin"] = after.get(row)
-            entry["distance to the twin"] = float(np.sqrt(metric.squared_distances(study.twin, data.X_train[row])))
+            entry["distance to the twin"] = float(np.sqrt(metric.squared_distances(twin, data.X_train[row])))
         found.append(entry)
     return found
 
