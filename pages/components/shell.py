@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 
 import streamlit as st
 
@@ -17,17 +16,12 @@ PAGES = (
     ("inspect", "Inspect"),
     ("paper", "Paper"),
 )
-FOLDER = Path(__file__).parents[1]
 
 
 def navigation() -> st.Page:
     """All pages, along the top; the first is the default."""
     st.session_state[OPENED] = True
-    pages = [
-        st.Page(f"pages/{name}.py", title=title, default=name == PAGES[0][0])
-        for name, title in PAGES
-        if (FOLDER / f"{name}.py").exists()
-    ]
+    pages = [st.Page(f"pages/{name}.py", title=title, default=name == PAGES[0][0]) for name, title in PAGES]
     return st.navigation(pages, position="top")
 
 
