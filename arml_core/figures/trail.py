@@ -29,12 +29,14 @@ PROMISES = {
 class Mark:
     """What one method says about a point: nothing below `lower` changes the answer, a step of `upper` does.
 
-    A certificate that proves the lower side only has `upper` = inf; an attack has `lower` = 0.
+    A certificate that proves the lower side only has `upper` = inf; an attack has `lower` = 0. `exact` as in
+    `Certificates`: both sides are the same but for rounding.
     """
 
     method: str
     lower: float
     upper: float
+    exact: bool = False
 
     @property
     def title(self) -> str:
@@ -44,18 +46,13 @@ class Mark:
     def proves(self) -> bool:
         return self.method != "whitebox"
 
-    @property
-    def meets(self) -> bool:
-        """Whether both sides are the same but for rounding."""
-        return bool(self.upper - self.lower <= 1e-9 * max(1.0, self.upper)) if np.isfinite(self.upper) else False
-
     def describe(self) -> str:
         """The numbers in words, what is proved rounded down."""
         if not self.proves:
             return number(self.upper) if np.isfinite(self.upper) else "found nothing"
         if self.lower == np.inf:
             return "no step at all"
-        if self.meets:
+        if self.exact:
             return f"{radius_down(self.lower)} (exact)"
         return radius_down(self.lower) + (f" … {number(self.upper)}" if np.isfinite(self.upper) else "")
 

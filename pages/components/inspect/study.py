@@ -103,7 +103,7 @@ class Study:
 
     @property
     def exact(self) -> bool:
-        return self.wrong or any(mark.proves and mark.meets for mark in self.marks) or self.lower == np.inf
+        return self.wrong or any(mark.exact for mark in self.marks) or self.lower == np.inf
 
     @property
     def open(self) -> bool:
@@ -164,7 +164,7 @@ def pursue(prepared: Prepared, study: Study, seconds: float, say: Callable[[str]
     if study.searched < seconds:
         say(f"searching from both sides, up to {seconds:g} s")
         both = knn.certify(points, labels, method="search", threat=threat, exclude=exclude, budget=seconds)
-        mark = Mark("search", float(both.lower[0]), float(both.upper[0]))
+        mark = Mark("search", float(both.lower[0]), float(both.upper[0]), bool(both.exact[0]))
         closer = mark.upper < study.upper
         twin = _twin(prepared, knn, study.x, study.neighbours, both.adversarial[0], exclude) if closer else {}
         rest = [other for other in study.marks if other.method not in ("search", "whitebox")]
@@ -200,7 +200,7 @@ def _look(
     marks.append(Mark("votes", float(proved.lower[0]), np.inf))
     if ask.k == 1 and threat.norm == 2:
         exact = knn.certify(points, labels, method="exact", threat=threat, exclude=exclude)
-        marks.append(Mark("exact", float(exact.lower[0]), float(exact.upper[0])))
+        marks.append(Mark("exact", float(exact.lower[0]), float(exact.upper[0]), bool(exact.exact[0])))
         found |= _twin(prepared, knn, study.x, near, exact.adversarial[0], exclude)
     return found | {"marks": marks, "notes": notes}
 
