@@ -21,6 +21,7 @@ from .study import Prepared, Question, Study, begin, hunt, pursue, take_apart
 from .waiting import PATIENCE, forget, session, show_problem, since, watch
 
 NONE_SUCH = "inspect_none_such"
+MOMENT = 0.25  # what is found within it is drawn at once; the rest follows by itself
 
 
 def load(source: Source) -> Prepared | None:
@@ -123,7 +124,8 @@ def show_point_part(view: View, source: Source, prepared: Prepared, ask: Questio
             lambda task: pursue(prepared, study, view.seconds, task.say) and None,
             instead_of=session(),
         )
-        task.wait(PATIENCE)
+        if not task.wait(MOMENT) and study.stage == 0:
+            task.wait(PATIENCE - MOMENT)
     known = study.snapshot()
     if task is not None and task.done and task.problem:
         if not task.dropped:
