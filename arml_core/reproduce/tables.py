@@ -87,22 +87,7 @@ class Tables:
     def within(self, dataset: str, learner: str, column: str) -> bool | None:
         """Whether ours is as close to the paper's as it has to be; None where nothing is demanded."""
         difference = self.difference(dataset, learner, column)
-        allowed = self.allowed(dataset, learner, column)
+        allowed = None if difference is None else published.tolerance(dataset, learner, PAPER_COLUMN[column])
         if difference is None or allowed is None:
             return None
         return bool((np.abs(difference) <= allowed + 1e-9).all())
-
-    def allowed(self, dataset: str, learner: str, column: str) -> np.ndarray | None:
-        """How far our errors may lie from the paper's; None where nothing is demanded.
-
-        Of n of the paper's 1,000 points two standard errors of such a sample are allowed on top.
-        """
-        evaluation = self.get(dataset, learner, column)
-        if evaluation is None or column not in PAPER_COLUMN:
-            return None
-        allowed = published.tolerance(dataset, learner, PAPER_COLUMN[column])
-        if allowed is None or len(evaluation) >= published.POINTS:
-            return allowed
-        p = published.errors(dataset, learner, PAPER_COLUMN[column])
-        share = 1 / len(evaluation) - 1 / published.POINTS
-        return np.asarray(allowed + 2 * np.sqrt(p * (1 - p) * share))
