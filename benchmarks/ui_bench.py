@@ -76,8 +76,8 @@ def clicks(browser: Any, base: str, path: str, repeats: int) -> list[float]:
     return [redraw_ms(page, lambda p=place: click_place(page, 0, *p)) for place in places.tolist()]
 
 
-def slider(browser: Any, base: str, path: str, label: str, repeats: int) -> list[float]:
-    page = open_watched(browser, f"{base}/playground{path}")
+def slider(browser: Any, base: str, path: str, label: str, repeats: int, on: str = "playground") -> list[float]:
+    page = open_watched(browser, f"{base}/{on}{path}")
     handle = page.get_by_role("slider", name=label)
     handle.focus()
     keys = ["ArrowRight"] * (repeats // 2) + ["ArrowLeft"] * (repeats - repeats // 2)
@@ -154,6 +154,9 @@ def main() -> None:
         report("K, 100 points, 4 pictures", slider(browser, base, four, "Neighbours (K)", 16), VIEW)
         report("norm, 7 points, 3 pictures", norms(browser, base, "", 12), VIEW)
         report("ARML epoch, 7 points", slider(browser, base, "?epoch=400", "Epoch of ARML's training", 12), VIEW)
+        report("radius, 6 metrics", slider(browser, base, "", "Radius", 16, on="compare"), VIEW)
+        two = "?data=splice~pendigits"
+        report("radius, 6 metrics on 2 datasets", slider(browser, base, two, "Radius", 16, on="compare"), VIEW)
         report("moved point, 200 points, 4 learners", moves(browser, base, 8), MOVE)
 
 
