@@ -280,8 +280,8 @@ def _paper_notes(name: str, lines: Sequence[RobustLine], setting: Setting, view:
                 "The paper's values come from its Theorem 1; choose that certificate to compare like with like."
             )
         if any(line.empirical is not None for line in lines):
-            where = "choose “In a box” to see its values" if box_offered else "so its values are not drawn here"
-            notes.append(f"The paper's attack stays inside [0, 1], which is another attacker: {where}.")
+            where = "Choose “In a box” to see its values." if box_offered else "Its values are not drawn here."
+            notes.append(f"The paper's attack stays inside [0, 1], which is another attacker. {where}")
     return notes
 
 
