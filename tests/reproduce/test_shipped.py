@@ -38,8 +38,10 @@ def recompute(dataset, learner):
         work = knn.certify if evaluation.kind == "certify" else knn.attack
         found = work(x[rows], y[rows], method=evaluation.method)
         np.testing.assert_array_equal(found.correct, evaluation.correct[rows])
-        if evaluation.kind == "attack":  # a better attack may find more; what ships stays an upper bound
-            assert (found.upper <= evaluation.upper[rows] * (1 + 1e-6)).all(), f"{column}, rows {rows}"
+        if evaluation.kind == "attack":  # another version may find other steps; what ships stays an upper bound
+            proved = knn.certify(x[rows], y[rows], method="votes").lower
+            assert (proved <= evaluation.upper[rows]).all(), f"{column}, rows {rows}"
+            assert np.median(found.upper / np.maximum(evaluation.upper[rows], 1e-300)) <= 1.1, f"{column}, rows {rows}"
         else:
             np.testing.assert_allclose(
                 found.lower, evaluation.lower[rows], rtol=1e-6, atol=1e-9, err_msg=f"{column}, rows {rows}"
