@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from arml_core.jobs import Client, Store
+from arml_core.jobs.launch import worker_pid
+from arml_core.jobs.paths import Paths
 from tests.browser.dashboard import stop_worker
+
+UNDER_WAY = ("queued", "running", "cancelling")
+STARTING_SECONDS = 5.0
 
 
 @pytest.fixture(autouse=True)
 def _no_worker_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     home = Path(os.environ.get("ARML_HOME", "/nonexistent"))
-    if home.is_relative_to(tmp_path):  # a folder that several tests share is cleaned up by its own fixture
-        stop_worker(home)
+    if not home.is_relative_to(tmp_path):  # a folder that several tests share is cleaned up by its own fixture
+        return
+    paths = Paths(home / "jobs")
+    if paths.database.exists() and Client(Store(paths), start=False).list(UNDER_WAY):
+        until = time.monotonic() + STARTING_SECONDS
+        while worker_pid(paths) is None and time.monotonic() < until:  # a page may have started it just now
+            time.sleep(0.05)
+    stop_worker(home)

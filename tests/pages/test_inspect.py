@@ -216,7 +216,7 @@ def test_a_longer_search_goes_on_where_the_first_one_stopped() -> None:
 
 def test_the_button_for_a_longer_search_changes_the_address() -> None:
     for row in range(6):
-        app = page(row=str(row))
+        app = page(row=str(row), k="15", norm="linf")
         if any(button.key == "inspect_longer" for button in app.button):
             app.button(key="inspect_longer").click().run()
             settled(app)
