@@ -127,8 +127,6 @@ def test_a_finished_training_is_evaluated_with_the_engines_numbers_and_its_metri
     assert shown[:2] == [f"{1 - certified.correct.mean():.3f}", f"{certified.lower.mean():.4g}"]
 
     page.get_by_text("Upload a metric from elsewhere").click()
-    page.locator(".st-key-train_upload_for input").fill("Wine")
-    page.keyboard.press("Enter")
     page.get_by_text("It has 13 features.").wait_for(timeout=PATIENCE)
     page.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(tmp_path / "metric.npz")
     page.get_by_label("Name", exact=True).fill("From elsewhere")

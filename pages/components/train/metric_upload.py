@@ -28,8 +28,13 @@ def show_upload(offers: Mapping[str, Offer]) -> None:
         "A matrix M (symmetric, positive semi-definite, a row and a column per feature) as `.csv` of plain numbers or "
         f"as `.npz`, or a file from “Download the metric”. At most {LARGEST_MB} MB."
     )
+    chosen = [name for name in choices.current().datasets if name in offers]
     key = st.selectbox(
-        "For the dataset", list(offers), format_func=lambda name: offers[name].title, key="train_upload_for"
+        "For the dataset",
+        list(offers),
+        index=list(offers).index(chosen[0]) if chosen else 0,
+        format_func=lambda name: offers[name].title,
+        key="train_upload_for",
     )
     st.caption(f"It has {offers[key].n_features:,} features.")
     file = st.file_uploader("The file", type=["npz", "csv"], max_upload_size=LARGEST_MB, key="train_upload_file")
