@@ -16,7 +16,7 @@ from pages.components.view import DEFAULT
 
 enter("start")
 
-words, picture = st.columns(2, gap="large", vertical_alignment="center")
+words, picture = st.columns(2, gap="large")
 with words:
     st.title("ARML Explorer")
     st.markdown(
