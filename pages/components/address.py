@@ -119,6 +119,18 @@ def write_choices(choices: Any, base: Any, writers: Mapping[str, Callable[[Any],
     }
 
 
+def keys_of(page: str) -> Callable[[str, Any], str]:
+    """A function that names a page's widgets: ``bound(name, value)`` is a key whose widget shows `value`."""
+
+    def bound(name: str, value: Any) -> str:
+        key = f"{page}_{name}"
+        if key not in st.session_state or st.session_state[key] != value:
+            st.session_state[key] = value
+        return key
+
+    return bound
+
+
 @dataclass
 class Choices(Generic[T]):
     """A page's choices between two runs of its script: in the browser's session, and in the address.

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from . import session
+from .address import keys_of
 from .compute import TITLES, Points
 from .edits import fitting, most_neighbours
 from .lessons import LESSONS, base_view
@@ -28,12 +29,7 @@ TOOLS = ("Certify", "Add", "Move", "Delete")
 TOOL, NEW_CLASS, MOVING, REFUSED = "pg_tool", "pg_new_class", "pg_moving", "pg_refused"
 
 
-def bound(name: str, value: Any) -> str:
-    """A widget key whose value is the view's."""
-    key = f"pg_{name}"
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-    return key
+bound = keys_of("pg")
 
 
 def on(change: Callable[..., dict[str, Any]], name: str) -> Callable[..., None]:

@@ -17,7 +17,7 @@ from arml_core.jobs import Client, JobStatus, PointsSpec, new_key
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from pages.components.jobs import open_store
-from pages.components.train.catalog import Offer, describe, offers, plain
+from pages.components.train.catalog import Offer, describe, offers
 from pages.components.train.choices import (
     Chosen,
     read_seeds,
@@ -254,10 +254,6 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
     assert "an upload that is not here, or not yours" in texts(app)
     assert app.multiselect(key="train_datasets").value == []
     assert "Choose at least one dataset and one method" in texts(app)
-
-
-def test_the_title_of_an_upload_formats_nothing() -> None:
-    assert plain("![x](http://evil) **b**\n# c") == r"\!\[x\]\(http\://evil\) \*\*b\*\* \# c"
 
 
 # jobs -------------------------------------------------------------------------------------------------------------

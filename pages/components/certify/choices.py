@@ -14,7 +14,7 @@ import streamlit as st
 from arml_core.certify import METHODS
 from arml_core.learners.registry import LEARNERS
 
-from ..address import Choices, flag, one_of, real, several_of, whole
+from ..address import Choices, flag, keys_of, one_of, real, several_of, whole
 
 STEPS = ("rows", "columns", "metric")
 MODES = ("one", "two", "run")
@@ -224,12 +224,7 @@ def open_steps(are_open: bool) -> None:
         st.session_state[f"cf_open_{step}"] = are_open
 
 
-def bound(name: str, value: Any) -> str:
-    """A widget key whose value is the choice's."""
-    key = f"cf_{name}"
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-    return key
+bound = keys_of("cf")
 
 
 def set_field(name: str, looks: bool = False) -> Callable[[], None]:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from arml_core.comparison import BEST, NONE
 
+from ..address import keys_of
 from .catalogue import Catalogue
 from .charts import LIMIT_WORDS, NORM_TITLES, Scene
 from .choices import CHOICES, View
@@ -41,12 +42,7 @@ BAND_HELP = (
 )
 
 
-def bound(name: str, value: Any) -> str:
-    """A widget key whose value is the view's."""
-    key = f"cmp_{name}"
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-    return key
+bound = keys_of("cmp")
 
 
 def on_change(name: str, change: Callable[[Any], Any] = lambda value: value) -> Callable[[], None]:

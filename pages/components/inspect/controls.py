@@ -7,18 +7,14 @@ from typing import Any
 
 import streamlit as st
 
+from ..address import keys_of
 from .choices import CHOICES, NORMS, PARTS, SECONDS, SHOWS, WANTS, View
 from .sources import EUCLIDEAN, Catalogue, Source
 
 HUNT = "inspect_hunt"
 
 
-def bound(name: str, value: Any) -> str:
-    """A widget key whose value is the view's."""
-    key = f"inspect_{name}"
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-    return key
+bound = keys_of("inspect")
 
 
 def on_change(name: str, **also: Any) -> Callable[[], None]:

@@ -11,7 +11,7 @@ import streamlit as st
 from arml_core.reproduce.plan import COLUMNS, SENSITIVITY
 from arml_core.reproduce.published import METHODS, TITLES
 
-from ..address import Choices, one_of, several_of
+from ..address import Choices, keys_of, one_of, several_of
 
 SECTIONS = {
     "summary": "Summary",
@@ -53,12 +53,7 @@ CHOICES = Choices(
 )
 
 
-def bound(name: str, value: Any) -> str:
-    """A widget key whose value is the view's."""
-    key = f"paper_{name}"
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-    return key
+bound = keys_of("paper")
 
 
 def on_change(name: str) -> Callable[[], None]:

@@ -9,6 +9,8 @@ import streamlit as st
 from arml_core.datasets import list_datasets
 from arml_core.jobs import Client, StoreError, Upload
 
+from ..plain import plain
+
 GROUPS = ("bundled", "paper", "file", "toy")
 
 
@@ -96,8 +98,3 @@ def describe(offer: Offer) -> str:
         f"{line} Not on this machine: the job downloads {megabytes:.1f} MB first. "
         f"Source: {offer.source}. Terms: {offer.terms}."
     )
-
-
-def plain(text: str) -> str:
-    """A title as text in Markdown: whatever an upload is called, it formats nothing and shows no picture."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>~$:&" else c for c in " ".join(text.split()))

@@ -15,7 +15,7 @@ from arml_core.datasets import list_datasets
 from arml_core.device import list_devices
 from arml_core.jobs.learners import entries, entry_of
 
-from ..address import Choices, flag, one_of, several_of, whole
+from ..address import Choices, flag, keys_of, one_of, several_of, whole
 
 Setting = tuple[str, str, Any]
 """A learner, one of its parameters, and a value that is not the default."""
@@ -158,12 +158,7 @@ choices: Choices[Chosen] = Choices(
 )
 
 
-def bound(name: str, value: Any) -> str:
-    """A widget key whose value is the choice's."""
-    key = f"train_{name}"
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-    return key
+bound = keys_of("train")
 
 
 def set_field(name: str, convert: Callable[[Any], Any] = lambda value: value) -> Callable[[], None]:

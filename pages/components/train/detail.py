@@ -23,9 +23,10 @@ from arml_core.jobs.spec import GIVEN
 from arml_core.learners.storage import save_metric
 
 from ..on_demand import on_demand
+from ..plain import plain
 from ..theme import current_style
 from ..visitor import looking
-from .catalog import Offer, plain
+from .catalog import Offer
 from .choices import Chosen, choices, label_of
 from .queue import REFRESH_SECONDS, cancel, retry
 from .snippet import training_lines

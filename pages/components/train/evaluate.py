@@ -16,9 +16,10 @@ from arml_core.results import Evaluation
 from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..on_demand import on_demand
+from ..plain import plain
 from ..theme import current_style
 from ..visitor import asking, looking
-from .catalog import Offer, plain
+from .catalog import Offer
 from .choices import (
     ATTACKS,
     MOST_NEIGHBOURS,

@@ -14,8 +14,9 @@ from arml_core.jobs.learners import entries, entry_of
 from arml_core.learners.estimation import duration, gigabytes, memory_available
 from arml_core.learners.registry import LearnerEntry, Parameter
 
+from ..plain import plain
 from ..visitor import asking
-from .catalog import Offer, describe, plain
+from .catalog import Offer, describe
 from .choices import (
     LARGEST_SETTING,
     Chosen,

@@ -13,8 +13,9 @@ import streamlit as st
 from arml_core.jobs import Client, StoreError, Upload, is_shared, upload_lifetime
 from arml_core.learners.storage import load_metric
 
+from ..plain import plain
 from ..visitor import asking
-from .catalog import Offer, plain
+from .catalog import Offer
 from .choices import choices
 
 LARGEST_MB = 20

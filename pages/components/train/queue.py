@@ -9,8 +9,8 @@ import streamlit as st
 from arml_core.jobs import Client, JobStatus, StoreError
 from arml_core.jobs.slots import Limits
 
+from ..plain import plain
 from ..visitor import asking, looking
-from .catalog import plain
 from .choices import choices
 from .words import row_words, under_way
 

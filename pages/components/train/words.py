@@ -6,7 +6,7 @@ from arml_core.jobs import EvaluationSpec, JobStatus
 from arml_core.jobs.spec import GIVEN
 from arml_core.learners.estimation import duration
 
-from .catalog import plain
+from ..plain import plain
 
 BADGES = {
     "queued": ":gray-badge[waiting]",
