@@ -99,7 +99,7 @@ def exact_radius(
     return result
 
 
-def sides_meet(lower: FloatArray, upper: FloatArray, scale: float) -> BoolArray:
+def sides_meet(lower: FloatArray | float, upper: FloatArray | float, scale: float) -> BoolArray:
     """Where both sides agree to 1e-6, relative or against the data's scale."""
     known = np.isfinite(upper)
     with np.errstate(invalid="ignore"):

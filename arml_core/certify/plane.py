@@ -36,8 +36,8 @@ class Plane:
     h, d : (n, 2) and (n,): the key of point a at δ is ``d[a] - 2 h[a] @ δ``.
     before : for each point the index of its predecessor among M-identical points (nearer by training order), or -1;
         `after` the successor.
-    low, high : the limits of δ, a finite rectangle around 0.
-    flips : whether a set of neighbours gives another answer.
+    low, high : the limits of δ, a finite rectangle around 0; further away than `limit` nothing is asked.
+    labels, n_classes : the classes of the points, as codes below `n_classes`; `label` is the answer at x.
     """
 
     h: FloatArray
@@ -46,22 +46,30 @@ class Plane:
     after: IntArray
     low: FloatArray
     high: FloatArray
+    limit: float
     norm: float
     n_neighbors: int
-    flips: Callable[[Region], bool]
+    labels: IntArray
+    n_classes: int
+    label: int
 
     @property
     def tolerance(self) -> float:
         reach = float(np.maximum(np.abs(self.low), np.abs(self.high)).max())
         return TOLERANCE * float(np.abs(self.d).max() + 2 * np.abs(self.h).sum(axis=1).max() * reach)
 
+    def flips(self, region: Region) -> bool:
+        """Whether these neighbours give another answer."""
+        votes = np.bincount(self.labels[list(region)], minlength=self.n_classes)
+        return bool(votes.argmax() != self.label)
+
 
 Enter = Callable[[FloatArray, FloatArray], bool]
 """``enter(nearest, inside)``: whether a step from a region's nearest point towards one inside changes the answer."""
 
 
-def walk(plane: Plane, upper: float, deadline: float, enter: Enter) -> float:
-    """Explore regions by rising distance up to `upper`, until a flipped one is entered or the time is up.
+def walk(plane: Plane, deadline: float, enter: Enter) -> float:
+    """Explore regions by rising distance up to the plane's limit, until a flipped one is entered or the time is up.
 
     Returns the distance below which nothing flips. A flipped region that cannot be entered, because it is only as
     wide as the tolerance, still ends what is proved; the walk goes on through it, to find one that can be.
@@ -73,7 +81,7 @@ def walk(plane: Plane, upper: float, deadline: float, enter: Enter) -> float:
     lower = np.inf
     while heap:
         distance, visited, region, polygon = heapq.heappop(heap)
-        if distance >= upper:
+        if distance >= plane.limit:
             break
         if time.perf_counter() > deadline or visited >= MOST_REGIONS:
             return min(lower, distance)
@@ -90,7 +98,7 @@ def walk(plane: Plane, upper: float, deadline: float, enter: Enter) -> float:
             if len(corners):
                 nearest = _nearest_in(plane, neighbour, corners)
                 heapq.heappush(heap, (_size(nearest, plane.norm), next(serial), neighbour, corners))
-    return min(lower, upper)
+    return min(lower, plane.limit)
 
 
 def _polygon(plane: Plane, region: Region) -> FloatArray:

@@ -17,18 +17,22 @@ from numpy.typing import NDArray
 
 from ..progress import Callback, report
 from ..rounding import FloatArray, IntArray, gamma
+from .bisectors import Edges, flipping_edges
 from .bounds import Case, votes_cases
 from .branch import BranchAndBound, Local
 from .candidates import find_candidates
 from .exact import Interval, sides_meet
 from .pairs import MOST_NEGATIVES, PairGraph
-from .plane import Plane, Region, walk
+from .plane import Plane, walk
 from .rows import Rows
 from .triplet import Triplets
 
 LIST_WIDTH = 1024
 POSITIVES = 256
 FAR = 100.0  # spreads of the data: how far the plane is searched where nothing is known to flip
+ANGLES, SIZES = 32, 32  # of the first look around
+MOST_CROSSED = 8
+STEPS_ACROSS = (0.1, 1e-2, 1e-3, 1e-5, 1e-7)
 STEPS_INSIDE = tuple(10.0**k for k in range(-10, 0))
 
 Attack = Callable[[FloatArray | None], tuple[float, NDArray[np.floating]] | None]
@@ -58,11 +62,11 @@ class PointSearch:
         deadline = time.perf_counter() + budget
         if np.isinf(self.lower):
             return
-        self._try(None)
-        if self.lower < self.upper:
-            if len(self.triplets.threat.movable) <= 2:
-                self._search_plane(deadline)
-            elif self.triplets.threat.box is None:
+        if len(self.triplets.threat.movable) <= 2:
+            self._search_plane(deadline)
+        else:
+            self._try(None)
+            if self.lower < self.upper and self.triplets.threat.box is None:
                 self._branch(deadline, max_nodes)
         self.lower = min(self.lower, self.upper)
 
@@ -74,21 +78,66 @@ class PointSearch:
     def _search_plane(self, deadline: float) -> None:
         reference, threat = self.triplets.reference, self.triplets.threat
         spread = reference.spread(threat)
-        limit = self.upper if np.isfinite(self.upper) else FAR * spread
-        plane = build_plane(self.triplets, self.x.astype(np.float64), self.label, self.n_neighbors, self.exclude, limit)
-        found = walk(plane, limit, deadline, self._step_into)
-        if self.adversarial is not None and found < self.upper * (1 - 1e-7):
+        self._glance(spread)
+        if np.isinf(self.upper):
+            self._try(None)
+        plane = self._plane(spread)
+        edges = flipping_edges(plane, deadline) if len(threat.movable) == 2 else None
+        if edges is not None:
+            found = min(edges.distance.min(initial=np.inf), plane.limit)
+            self._cross(edges)
+        else:
+            self._try(None)  # the nearer the upper side, the shorter the walk
+            plane = self._plane(spread, whole=True)
+            found = walk(plane, deadline, self._step_into)
+        corner = np.linalg.norm(np.maximum(-plane.low, plane.high), ord=threat.norm)
+        whole_box = corner < plane.limit  # the rectangle was the box itself, and nothing in it flips
+        proved = np.inf if whole_box and found >= plane.limit else found * (1 - 1e-8) - 1e-9 * spread
+        if self.adversarial is not None and not sides_meet(proved, self.upper, spread):
             self._try(self.adversarial.astype(np.float64))  # slide into the corner that stepping only came near
-        whole_box = np.all(plane.high - plane.low < limit)  # the rectangle was the box itself, and nothing in it flips
-        proved = np.inf if whole_box and found >= limit else found * (1 - 1e-8) - 1e-9 * spread
         self.lower = max(self.lower, min(proved, self.upper))
+
+    def _plane(self, spread: float, whole: bool = False) -> Plane:
+        limit = self.upper if np.isfinite(self.upper) else FAR * spread
+        x = self.x.astype(np.float64)
+        return build_plane(self.triplets, x, self.label, self.n_neighbors, self.exclude, limit, whole)
+
+    def _glance(self, spread: float) -> None:
+        """A first upper side: the smallest of some steps all around that changes the answer."""
+        threat = self.triplets.threat
+        angles = np.arange(ANGLES) * (2 * np.pi / ANGLES)
+        around = np.stack([np.cos(angles), np.sin(angles)], axis=1)[:, : len(threat.movable)]
+        around = around[np.abs(around).max(axis=1) > 0]
+        around /= np.linalg.norm(around, ord=threat.norm, axis=1, keepdims=True)
+        sizes = np.geomspace(max(self.lower, 1e-3 * spread), 4 * spread + self.lower, SIZES)
+        points, sizes = self._moved((sizes[:, None, None] * around).reshape(-1, around.shape[1]))
+        flipped = np.flatnonzero(self.predict(points) != self.label)
+        if len(flipped):
+            best = flipped[sizes[flipped].argmin()]
+            self.upper, self.adversarial = float(sizes[best]), points[best]
+
+    def _cross(self, edges: Edges) -> None:
+        """Enter the flipped side of the nearest edge that has room for a point."""
+        for k in range(min(len(edges.distance), MOST_CROSSED)):
+            if edges.distance[k] >= self.upper:
+                return
+            for step in STEPS_ACROSS:  # the largest that is still in the region beside this edge
+                inside = edges.middle[k] + step * edges.length[k] * edges.across[k]
+                if self.predict(self._moved(inside[None])[0])[0] != self.label:
+                    if self._step_into(edges.nearest[k], inside):
+                        return
+                    break
+
+    def _moved(self, moves: FloatArray) -> tuple[NDArray[np.floating], FloatArray]:
+        """x after each of the moves, as far as the box allows, and their sizes, rounded up."""
+        threat, x = self.triplets.threat, self.x.astype(np.float64)
+        points = threat.keep_within((x + threat.expand(moves)).astype(self.x.dtype), self.x)
+        return points, threat.size(points.astype(np.float64) - x) * (1 + gamma(points.shape[1] + 8))
 
     def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:
         """Find the first of a few points, ever deeper inside a region, that is really misclassified."""
-        threat = self.triplets.threat
-        moves = np.array([nearest + step * (inside - nearest) for step in STEPS_INSIDE])[:, : len(threat.movable)]
-        points = threat.keep_within((self.x.astype(np.float64) + threat.expand(moves)).astype(self.x.dtype), self.x)
-        sizes = threat.size(points.astype(np.float64) - self.x.astype(np.float64)) * (1 + gamma(points.shape[1] + 8))
+        moves = np.array([nearest + step * (inside - nearest) for step in STEPS_INSIDE])
+        points, sizes = self._moved(moves[:, : len(self.triplets.threat.movable)])
         flipped = np.flatnonzero(self.predict(points) != self.label)
         if len(flipped) and sizes[flipped[0]] < self.upper:
             self.upper, self.adversarial = float(sizes[flipped[0]]), points[flipped[0]]
@@ -144,9 +193,13 @@ class PointSearch:
 
 
 def build_plane(
-    triplets: Triplets, x: FloatArray, label: int, n_neighbors: int, exclude: IntArray, limit: float
+    triplets: Triplets, x: FloatArray, label: int, n_neighbors: int, exclude: IntArray, limit: float, whole: bool
 ) -> Plane:
-    """The training points that can be among the neighbours of x + δ for some ‖δ‖ ≤ `limit`, in training order."""
+    """The training points that can be among the neighbours of x + δ, in training order.
+
+    For ‖δ‖ ≤ `limit`; with `whole` for every δ whose features move by at most that, so that regions are right up to
+    the corners of the rectangle.
+    """
     reference, threat = triplets.reference, triplets.threat
     u, _ = reference.embed(x[None])
     difference = reference.u[reference.rank] - u[0]  # in training order; M-identical points tie to the last bit
@@ -155,23 +208,35 @@ def build_plane(
     room = threat.room(x)
     down, up = room if room is not None else (np.full(len(threat.movable), np.inf),) * 2
     low, high = -np.minimum(down, limit), np.minimum(up, limit)
-    farthest = np.maximum(-low, high)
-    per_feature = np.linalg.norm(reference.metric.components[:, threat.movable] / threat.costs, axis=0)
-    reach = float(per_feature @ farthest)  # ‖Gδ‖ is at most this
+    g, farthest = reference.metric.components[:, threat.movable] / threat.costs, np.maximum(-low, high)
+    columns = np.linalg.norm(g, axis=0)
+    reach = float(columns @ farthest)  # ‖Gδ‖ is at most this
+    if not whole:
+        ball = {1.0: columns.max(), 2.0: np.linalg.norm(g, ord=2), np.inf: columns.sum()}[float(threat.norm)]
+        reach = min(reach, float(ball) * limit)
     distance = np.sqrt(d)
-    keep = np.flatnonzero(distance <= (np.partition(distance, n_neighbors - 1)[n_neighbors - 1] + 2 * reach) * 1.000001)
+    last = np.partition(distance, n_neighbors - 1)[n_neighbors - 1]
+    keep = np.flatnonzero(distance <= (last + 2 * reach) * 1.000001)
     h = np.zeros((len(keep), 2))
     h[:, : len(threat.movable)] = triplets.h[reference.rank[keep]]
     corner = np.zeros((2, 2))
     corner[:, : len(threat.movable)] = low, high
     labels, twins = reference.label[keep], reference.twin[keep]
     before, after = _chain(twins)
-
-    def flips(region: Region) -> bool:
-        votes = np.bincount(labels[list(region)], minlength=reference.n_classes)
-        return bool(votes.argmax() != label)
-
-    return Plane(h, d[keep], before, after, corner[0], corner[1], threat.norm, n_neighbors, flips)
+    return Plane(
+        h,
+        d[keep],
+        before,
+        after,
+        corner[0],
+        corner[1],
+        limit,
+        threat.norm,
+        n_neighbors,
+        labels,
+        reference.n_classes,
+        label,
+    )
 
 
 def _chain(twins: IntArray) -> tuple[IntArray, IntArray]:

@@ -1,0 +1,108 @@
+"""Radii in the plane read off the bisectors are those of the walk through all regions, an independent way."""
+
+import time
+
+import numpy as np
+import pytest
+
+from arml_core import MahalanobisKNN, Metric, ThreatModel
+from arml_core.certify import search
+from arml_core.certify.bisectors import flipping_edges
+from tests.certify.test_plane import training_set
+
+NORMS = (1, 2, np.inf)
+
+
+def problem(seed: int):
+    """A random classifier, point, attacker and left-out row, two features free to move."""
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(2, 5))
+    n = int(rng.integers(n_classes + 2, 50))
+    X, y = training_set("random", n, n_classes, rng)
+    frozen = None
+    if rng.random() < 0.3:
+        X = np.hstack([X, rng.normal(size=(n, 1))])
+        frozen = [int(rng.integers(3))]
+    if rng.random() < 0.2:
+        X = X.round(1)
+    n_features = X.shape[1]
+    G = rng.normal(size=(n_features, n_features))
+    if rng.random() < 0.2:
+        G = G[:-1]  # singular
+    knn = MahalanobisKNN(int(rng.integers(1, min(n - 1, 12))), metric=Metric.from_components(G)).fit(X, y)
+    box = (X.min(axis=0) - 0.1, X.max(axis=0) + 0.1) if rng.random() < 0.3 else None
+    costs = rng.uniform(0.5, 2, n_features) if rng.random() < 0.3 else None
+    row = int(rng.integers(n))
+    x = X[[row]] + (0.3 * rng.normal(size=(1, n_features)) if rng.random() < 0.6 else 0)
+    x = x if box is None else np.clip(x, *box)
+    threat = ThreatModel(norm=NORMS[seed % 3], costs=costs, frozen=frozen, box=box)
+    return knn, x, threat, [row] if rng.random() < 0.5 else None
+
+
+def radius(knn, x, threat, exclude):
+    found = knn.certify(x, method="search", threat=threat, exclude=exclude, budget=60.0)
+    return found.lower[0], found.upper[0], found
+
+
+def test_both_ways_agree(monkeypatch):
+    answered = 0
+    for seed in range(80):
+        case = problem(seed)
+        calls = []
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                search, "flipping_edges", lambda *a, calls=calls: calls.append(flipping_edges(*a)) or calls[-1]
+            )
+            lower, upper, found = radius(*case)
+        with monkeypatch.context() as patch:
+            patch.setattr(search, "flipping_edges", lambda *a: None)
+            walked_lower, walked_upper, _ = radius(*case)
+        assert lower <= walked_upper, seed
+        assert walked_lower <= upper, seed
+        if np.isfinite(lower):
+            assert lower == pytest.approx(walked_lower, rel=1e-6, abs=1e-7), seed
+        if np.isfinite(upper):
+            assert case[0].predict(found.adversarial, exclude=case[3])[0] != found.predicted[0]
+        answered += len(calls) == 1 and calls[0] is not None
+    assert answered > 50
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_three_hundred_points_and_fifteen_neighbours_are_exact(norm):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+    found = (
+        MahalanobisKNN(15)
+        .fit(X, y)
+        .certify(X[:12], method="search", threat=ThreatModel(norm=norm), exclude=np.arange(12), budget=60.0)
+    )
+    assert found.exact.all()
+
+
+def test_where_many_bisectors_meet_the_question_is_left_to_the_walk():
+    X = np.array([(i, j) for i in range(4) for j in range(4)], dtype=float)
+    y = np.arange(16) % 2
+    knn = MahalanobisKNN(3).fit(X, y)
+    seen = []
+    original = search.flipping_edges
+    try:
+        search.flipping_edges = lambda *a: seen.append(original(*a)) or seen[-1]
+        found = knn.certify([[1.5, 1.5]], method="search", budget=60.0)
+    finally:
+        search.flipping_edges = original
+    assert seen == [None]
+    assert found.lower[0] <= found.upper[0]
+
+
+def test_no_time_is_no_answer():
+    knn = MahalanobisKNN(3).fit(np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2)
+    planes = []
+    original = search.flipping_edges
+    try:
+        search.flipping_edges = lambda plane, deadline: planes.append(plane) or original(plane, deadline)
+        knn.certify([[0.0, 0.0]], method="search", budget=60.0)
+    finally:
+        search.flipping_edges = original
+    assert flipping_edges(planes[0], time.perf_counter() + 60) is not None
+    assert flipping_edges(planes[0], time.perf_counter() - 1) is None
