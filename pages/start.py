@@ -4,6 +4,7 @@ import streamlit as st
 
 from arml_core.figures import plane_alt, plane_figure, probe_words
 from pages.components.below import download_of, show_formula
+from pages.components.chart import show_chart
 from pages.components.compute import panel_of, points_of
 from pages.components.device import show_device
 from pages.components.doors import show_doors
@@ -29,11 +30,9 @@ with words:
     st.info(f"**Computed just now:** {probe_words(panel.plane, panel.probe)}")
     show_device()
 with picture:
-    st.plotly_chart(
+    show_chart(
         plane_figure(panel.plane, current_style(), panel.probe, height=470, ellipse=False, legend=True),
         key="start_picture",
-        theme=None,
-        config={"displayModeBar": False},
         alt=plane_alt(panel.plane, panel.probe, "Seven points, Euclidean distance"),
     )
     st.markdown("Look at the yellow disc: every point inside it gets the same answer. The arrow just leaves it.")

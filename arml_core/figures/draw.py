@@ -30,6 +30,21 @@ def plane_figure(
     legend: bool = False,
 ) -> go.Figure:
     """Regions, boundary and training points; with a probe also its certified ball, attack and neighbours."""
+    spec = plane_spec(plane, style, probe, height=height, ellipse=ellipse, neighbours=neighbours, legend=legend)
+    return go.Figure(spec)
+
+
+def plane_spec(
+    plane: Plane,
+    style: Style,
+    probe: Probe | None = None,
+    *,
+    height: int = 440,
+    ellipse: bool = True,
+    neighbours: bool = True,
+    legend: bool = False,
+) -> Trace:
+    """`plane_figure` as data and layout, for pages that draw it often: Plotly's own checks cost more than the rest."""
     traces = _regions(plane, style)
     if ellipse:
         traces.append(_glyph(plane, style))
@@ -44,7 +59,7 @@ def plane_figure(
         traces += _probe_marks(probe, style)
     for trace in traces:
         trace["showlegend"] = legend and trace.get("showlegend", True) and trace["name"] != GLYPH
-    return go.Figure({"data": traces, "layout": _layout(plane, probe, style, height, legend)}, skip_invalid=True)
+    return {"data": traces, "layout": _layout(plane, probe, style, height, legend)}
 
 
 def _regions(plane: Plane, style: Style) -> list[Trace]:

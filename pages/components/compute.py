@@ -47,14 +47,28 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One method on the points: its regions, the certificate of the chosen point, and the mean over all points."""
+    """One method on the points: its regions, the certificate of the chosen point, and the mean over all points.
+
+    The mean is computed when it is asked for: a page draws the pictures first.
+    """
 
     title: str
     components: Floats
     plane: Plane
     probe: Probe
-    mean_radius: float
-    n_wrong: int
+    points: Points
+    n_neighbors: int
+
+    @property
+    def mean_radius(self) -> float:
+        return self._over_all()[0]
+
+    @property
+    def n_wrong(self) -> int:
+        return self._over_all()[1]
+
+    def _over_all(self) -> tuple[float, int]:
+        return _mean(self.components, self.points.X, self.points.y, self.n_neighbors, self.probe.norm)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -140,5 +154,4 @@ def panel_of(method: str, view: View, points: Points, seconds: float = SEARCH_SE
     assert place is not None
     plane = _plane(g, points.X, points.y, points.class_names, view.k, view.row)
     probe = _probe(g, points.X, points.y, view.k, norm, place, view.row, seconds)
-    mean, wrong = _mean(g, points.X, points.y, view.k, norm)
-    return Panel(TITLES[method], g, plane, probe, mean, wrong)
+    return Panel(TITLES[method], g, plane, probe, points, view.k)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from arml_core.figures import plane_alt, plane_figure, probe_words, radius_interval, training_figure, training_table
+from arml_core.figures import plane_alt, plane_spec, probe_words, radius_interval, training_figure, training_table
 
 from . import session
 from .certificates import LONGER_SECONDS, SEARCH_SECONDS
+from .chart import show_chart
 from .compute import Panel, Points, arml_training, panel_of, points_of
 from .controls import bound, method_picker
 from .on_demand import on_demand
@@ -16,7 +18,6 @@ from .view import EPOCH_STEP, EPOCHS, View
 
 PLAYING, LONGER = "pg_playing", "pg_longer_for"
 TICK_SECONDS, TICK_EPOCHS = 0.4, 50
-CHART = {"displayModeBar": False, "doubleClick": False}
 HEIGHTS = {2: 440, 3: 330, 4: 380}
 LESSON_HEIGHT = 350
 MEAN_HELP = (
@@ -29,12 +30,15 @@ def show_panels(view: View, points: Points) -> list[Panel | None]:
     """Draw every panel; a method that cannot be fitted says why in its place."""
     count = len(view.methods)
     shown: list[Panel | None] = []
+    means: list[tuple[DeltaGenerator, Panel]] = []
     per_line = 2 if count == 4 else count
     for first in range(0, count, per_line):
         columns = st.columns(min(per_line, count - first), gap="medium")
         for index, column in enumerate(columns, start=first):
             with column:
-                shown.append(_show_panel(view, points, index))
+                shown.append(_show_panel(view, points, index, means))
+    for place, panel in means:  # after all pictures: the mean takes longer than any of them
+        _show_mean(place, panel)
     return shown
 
 
@@ -55,7 +59,7 @@ def show_search_longer(view: View, panels: list[Panel | None]) -> None:
         )
 
 
-def _show_panel(view: View, points: Points, index: int) -> Panel | None:
+def _show_panel(view: View, points: Points, index: int, means: list[tuple[DeltaGenerator, Panel]]) -> Panel | None:
     method_picker(view, index)
     if view.methods[index] == "arml" and index == view.methods.index("arml"):
         playing = st.session_state.get(PLAYING, False)
@@ -63,7 +67,7 @@ def _show_panel(view: View, points: Points, index: int) -> Panel | None:
         return _panel_or_reason(view, points, index, quiet=True)
     panel = _panel_or_reason(view, points, index)
     if panel is not None:
-        _draw(panel, view, index)
+        means.append((_draw(panel, view, index), panel))
     return panel
 
 
@@ -76,8 +80,9 @@ def _panel_or_reason(view: View, points: Points, index: int, quiet: bool = False
         return None
 
 
-def _draw(panel: Panel, view: View, index: int) -> None:
-    figure = plane_figure(
+def _draw(panel: Panel, view: View, index: int) -> DeltaGenerator:
+    """The picture and its words; the place for the mean over all points is returned."""
+    figure = plane_spec(
         panel.plane,
         current_style(),
         panel.probe,
@@ -85,17 +90,15 @@ def _draw(panel: Panel, view: View, index: int) -> None:
         ellipse="ellipse" in view.layers,
         neighbours="neighbours" in view.layers,
     )
-    st.plotly_chart(
-        figure,
-        key=f"pg_chart{index}",
-        theme=None,
-        config=CHART,
-        alt=plane_alt(panel.plane, panel.probe, panel.title),
-    )
+    show_chart(figure, key=f"pg_chart{index}", alt=plane_alt(panel.plane, panel.probe, panel.title))
     mine, everyone = st.columns(2)
     mine.metric("Radius here", radius_interval(panel.probe))
-    everyone.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
     st.markdown(probe_words(panel.plane, panel.probe))
+    return everyone
+
+
+def _show_mean(place: DeltaGenerator, panel: Panel) -> None:
+    place.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
 
 
 def _arml_panel(index: int) -> None:
@@ -109,9 +112,10 @@ def _arml_panel(index: int) -> None:
     if panel is None:
         st.session_state[PLAYING] = False
         return
-    _draw(panel, view, index)
+    place = _draw(panel, view, index)
     if "epoch" not in view.hide:
         _training_controls(view, points)
+    _show_mean(place, panel)
     if not st.session_state.get(PLAYING):
         session.publish()
 
@@ -142,11 +146,9 @@ def _training_controls(view: View, points: Points) -> None:
 
 def _training_curve(view: View, points: Points) -> None:
     training = arml_training(points.X, points.y)
-    st.plotly_chart(
+    show_chart(
         training_figure(training.radius, current_style(), view.epoch),
         key="pg_curve",
-        theme=None,
-        config=CHART,
         alt=f"The mean radius of ARML's training triplets over {EPOCHS} epochs; the mark is at epoch {view.epoch}.",
     )
     st.caption("Look for the flat end: more epochs would change little.")

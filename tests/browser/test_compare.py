@@ -231,4 +231,4 @@ def test_nothing_overflows(open_page, width: int, dark: bool) -> None:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"compare-{width}-{'dark' if dark else 'light'}.png")
     assert page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth") <= 0
-    assert page.locator("[data-testid=stPlotlyChart]").first.bounding_box()["width"] <= width
+    assert page.locator(".arml-chart").first.bounding_box()["width"] <= width

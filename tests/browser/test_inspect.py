@@ -121,7 +121,7 @@ def test_it_fits_the_window(open_page, width, dark) -> None:
     page = open_page("/inspect", width=width, height=WIDTHS[width], dark=dark, chart=False)
     ready(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for chart in page.locator("[data-testid=stPlotlyChart]").all():
+    for chart in page.locator(".arml-chart").all():
         box = chart.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width + 1

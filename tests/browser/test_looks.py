@@ -22,4 +22,4 @@ def test_screenshot(open_page, path: str, width: int, dark: bool) -> None:
     assert wider <= 0
     shade = page.evaluate("() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
     assert shade == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")
-    assert page.locator("[data-testid=stPlotlyChart]").first.bounding_box()["width"] <= width
+    assert page.locator(".arml-chart").first.bounding_box()["width"] <= width

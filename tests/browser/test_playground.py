@@ -186,4 +186,4 @@ def test_without_a_mouse(open_page) -> None:
     wait_for_address(page, "at=0.5")
     for chart in page.locator(".js-plotly-plot").all():
         assert chart.is_visible()
-    assert "x1 = 0.500" in page.locator("[data-testid=stPlotlyChart]").first.evaluate("e => e.outerHTML")
+    assert "x1 = 0.500" in page.locator(".arml-chart").first.evaluate("e => e.outerHTML")

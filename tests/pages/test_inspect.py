@@ -97,7 +97,7 @@ def tile(app: AppTest, label: str) -> str:
 
 
 def charts(app: AppTest) -> set[str]:
-    return {found.proto.id.rsplit("-", 1)[-1] for found in app.get("plotly_chart")}
+    return {found.proto.id.rsplit("-", 1)[-1] for found in app.get("bidi_component")}
 
 
 def knn_of(name: str, k: int, metric: Any = None) -> tuple[Dataset, arml.MahalanobisKNN]:

@@ -10,11 +10,10 @@ from arml_core.figures.rows import BARS_SHOWN, change_figure, changes_table
 from arml_core.figures.words import number, radius_down
 from arml_core.report import CertifiedRows, Flips, changes_of
 
+from ..chart import show_chart
 from ..plain import plain
 from ..theme import current_style
 from .results import Results
-
-CHART = {"displayModeBar": False, "doubleClick": False}
 
 
 def show_row(results: Results, position: int, radius: float) -> None:
@@ -25,11 +24,9 @@ def show_row(results: Results, position: int, radius: float) -> None:
     if not flips.known[0]:
         return
     changes = changes_of(rows, 0, flips.raw[0])
-    st.plotly_chart(
+    show_chart(
         change_figure(changes, current_style()),
         key="cf_changes",
-        theme=None,
-        config=CHART,
         alt="What flips this row: "
         + ", ".join(f"{c.feature} from {c.before:.5g} to {c.after:.5g}" for c in changes[:5] if c.step),
     )

@@ -18,6 +18,7 @@ from arml_core.report import (
     suggested_radius,
 )
 
+from ..chart import show_chart
 from ..theme import current_style
 from .choices import ORDERS, SHOWN, Asked, bound, look, set_field
 from .results import Results, Work
@@ -26,7 +27,6 @@ from .row_view import show_row
 ORDER_TITLES = {"fragile": "Most fragile first", "robust": "Most robust first", "file": "As in the file"}
 MARKS = {"certified": "✔ certified", "undecided": "? undecided", "attackable": "✖ attackable"}
 WRONG = "✖ wrong already"
-CHART = {"displayModeBar": False, "doubleClick": False}
 CERTIFICATES = {"exact": "smallest changes", "search": "search", "votes": "votes", "theorem1": "Theorem 1"}
 MOST_CELLS = 20_000
 TABLE_HEIGHT = 460
@@ -238,11 +238,9 @@ def _show_charts(work: Work, results: Results, radius: float) -> None:
     histogram = radius_histogram(rows.lower, rows.verdict(radius))
     with bars:
         st.markdown("**How robust are the rows?**")
-        st.plotly_chart(
+        show_chart(
             radius_figure(histogram, radius, style, height=330),
             key="cf_histogram",
-            theme=None,
-            config=CHART,
             alt=f"Histogram of the proven radii of {len(rows)} rows by verdict, with a line at {radius:g}.",
         )
         beyond = f" {histogram.beyond:,} rows that nothing can flip are not drawn." if histogram.beyond else ""
@@ -260,11 +258,9 @@ def _show_charts(work: Work, results: Results, radius: float) -> None:
     norm = rows.threat.norm_name
     with lines:
         st.markdown("**How many rows could flip?**")
-        st.plotly_chart(
+        show_chart(
             curves_figure([line], style, epsilon=radius, upto=top, norm=norm, height=330, legend=True),
             key="cf_curve",
-            theme=None,
-            config=CHART,
             alt=curves_alt([line], radius, norm),
         )
         words = "exact" if line.exact else "proved (solid) and reached by an attack (dashed)"

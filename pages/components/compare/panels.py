@@ -12,6 +12,7 @@ from arml_core.figures import curves_alt, curves_figure, curves_table, verdicts_
 from arml_core.figures.curves import CONFIDENCE, best_rows, largest_radius
 
 from ..address import link_to
+from ..chart import show_chart
 from ..on_demand import on_demand
 from ..theme import current_style
 from .charts import Chart, Scene
@@ -21,7 +22,6 @@ from .pictures import picture_buttons
 from .snippet import computed_lines, stored_lines
 
 HEIGHT = 500
-CONFIG = {"displayModeBar": False, "doubleClick": False}
 CAPTION = (
     "Lower is safer. Solid is proved: no step of length ε makes more points wrong. Dashed was reached by an attack. "
     "The truth lies in the shaded part between."
@@ -124,7 +124,7 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
     upto = largest_radius(chart.lines)
     confidence = CONFIDENCE if view.band else None
     st.markdown(f"**{chart.title}**")
-    st.plotly_chart(
+    show_chart(
         curves_figure(
             chart.lines,
             style,
@@ -135,8 +135,6 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
             height=HEIGHT,
         ),
         key=f"cmp_curves{index}",
-        theme=None,
-        config=CONFIG,
         alt=curves_alt(chart.lines, epsilon, chart.norm),
     )
     st.caption(_caption(chart))
@@ -188,11 +186,9 @@ def _show_bars(chart: Chart, index: int, epsilon: float, view: View) -> None:
     except ValueError as reason:
         st.error(f"These results contradict each other: {reason}. One of them was not made for this metric.")
         return
-    st.plotly_chart(
+    show_chart(
         bars,
         key=f"cmp_bars{index}",
-        theme=None,
-        config=CONFIG,
         alt=f"Shares of points proved safe, undecided and flipped at ε = {epsilon:g}; the table has the numbers.",
     )
     st.caption(BARS_CAPTION)

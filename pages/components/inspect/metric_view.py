@@ -29,13 +29,13 @@ from arml_core.figures.pictures import picture_figure, strip_figure
 from arml_core.figures.rows import BARS_SHOWN
 from arml_core.figures.words import number
 
+from ..chart import show_chart
 from ..plain import plain
 from ..theme import current_style
 from .choices import View
 from .sources import Source
 from .study import Prepared
 
-CONFIG = {"displayModeBar": False, "doubleClick": False}
 DIRECTIONS, PICTURES = 3, 6
 FORMULA = r"""
 The metric measures $d(x, x') = (x-x')^\top M\,(x-x')$ with $M = G^\top G$. Its eigenvectors $v_1, v_2, \dots$ are
@@ -83,11 +83,9 @@ def summary_words(found: Anatomy) -> str:
 
 def _matrix(view: View, data: Dataset, found: Anatomy) -> None:
     st.markdown("**The matrix M**")
-    st.plotly_chart(
+    show_chart(
         matrix_figure(found.matrix, data.feature_names, current_style()),
         key="inspect_matrix",
-        theme=None,
-        config=CONFIG,
         alt=matrix_alt(found, data.feature_names),
     )
     averaged = ""
@@ -102,11 +100,9 @@ def _matrix(view: View, data: Dataset, found: Anatomy) -> None:
 
 def _eigenvalues(view: View, data: Dataset, found: Anatomy) -> None:
     st.markdown("**Eigenvalues**")
-    st.plotly_chart(
+    show_chart(
         eigenvalue_figure(found, current_style()),
         key="inspect_eigenvalues",
-        theme=None,
-        config=CONFIG,
         alt=spectrum_alt(found.eigenvalues),
     )
     zeros = int(np.count_nonzero(found.eigenvalues == 0))
@@ -133,7 +129,7 @@ def _weights(view: View, data: Dataset, found: Anatomy) -> None:
         figure = weights_figure(found.weights, data.feature_names, current_style())
         drawn = f" The {BARS_SHOWN} largest of {data.n_features} are drawn." if data.n_features > BARS_SHOWN else ""
         caption = f"How long a change of this feature alone by 1 (scaled) is for the metric: √M on the diagonal.{drawn}"
-    st.plotly_chart(figure, key="inspect_weights", theme=None, config=CONFIG, alt=alt)
+    show_chart(figure, key="inspect_weights", alt=alt)
     st.caption(caption)
     csv_button(view, "weights", lambda: weights_table(found.weights, data.feature_names), data)
 
@@ -154,11 +150,9 @@ def _direction_pictures(data: Dataset, found: Anatomy) -> None:
     shown = found.directions[: min(PICTURES, found.rank)]
     titles = [f"{k}: {number(float(np.sqrt(found.eigenvalues[k - 1])))}" for k in range(1, len(shown) + 1)]
     assert data.image_shape is not None
-    st.plotly_chart(
+    show_chart(
         strip_figure(shown, data.image_shape, current_style(), titles, signed=True, row_height=190),
         key="inspect_directions",
-        theme=None,
-        config=CONFIG,
         alt=f"The {len(shown)} most stretched directions as pictures.",
     )
     st.caption(
@@ -176,11 +170,9 @@ def _direction_bars(data: Dataset, found: Anatomy) -> None:
             direction = found.directions[k]
             top = np.argsort(-np.abs(direction), kind="stable")[:3]
             shares = ", ".join(f"{data.feature_names[j]} {direction[j]:+.2f}" for j in top)
-            st.plotly_chart(
+            show_chart(
                 direction_figure(direction, data.feature_names, current_style()),
                 key=f"inspect_direction{k}",
-                theme=None,
-                config=CONFIG,
                 alt=f"Direction {k + 1}, mostly {shares}.",
             )
     drawn = f" The {BARS_SHOWN} largest of {data.n_features} are drawn." if data.n_features > BARS_SHOWN else ""

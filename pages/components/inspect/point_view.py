@@ -12,10 +12,11 @@ from arml_core.figures.rows import BARS_SHOWN, as_label, change_figure
 from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
 from arml_core.figures.words import number, radius_down
 
+from ..chart import show_chart
 from ..plain import plain
 from ..theme import current_style
 from .choices import CHOICES, NORMS, PARTS, SECONDS, View
-from .metric_view import CONFIG, csv_button
+from .metric_view import csv_button
 from .study import Prepared, Study, changes, twin_rows
 
 FORMULA = r"""
@@ -115,11 +116,9 @@ def point_words(data: Dataset, study: Study) -> str:
 
 def _alone(data: Dataset, study: Study) -> None:
     assert data.image_shape is not None
-    st.plotly_chart(
+    show_chart(
         strip_figure(study.x[None], data.image_shape, current_style(), ["the row"], columns=3, row_height=250),
         key="inspect_alone",
-        theme=None,
-        config=CONFIG,
         alt=f"A picture of class {data.class_names[study.label]}, answered {data.class_names[study.predicted]}.",
     )
 
@@ -134,7 +133,7 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
         return
     answer, other = (data.class_names[code] for code in (study.predicted, study.twin_answer))
     if data.image_shape:
-        st.plotly_chart(
+        show_chart(
             twin_figure(
                 study.x,
                 study.twin,
@@ -143,8 +142,6 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
                 (f"answered {as_label(answer, 12)}", f"answered {as_label(other, 12)}"),
             ),
             key="inspect_twin",
-            theme=None,
-            config=CONFIG,
             alt=f"Three pictures: the row, answered {answer}; its twin, answered {other}; and what changed, by at most "
             f"{number(float(np.abs(study.twin - study.x).max()))} in a pixel.",
         )
@@ -153,11 +150,9 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
         )
     else:
         moved = changes(data, study)
-        st.plotly_chart(
+        show_chart(
             change_figure(moved, current_style()),
             key="inspect_changes",
-            theme=None,
-            config=CONFIG,
             alt="What changes the answer: "
             + ", ".join(f"{c.feature} from {c.before:.5g} to {c.after:.5g}" for c in moved[:5] if c.step),
         )
@@ -173,11 +168,9 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
 def _trail(view: View, data: Dataset, study: Study) -> None:
     norm = NORMS[study.question.norm]
     st.markdown("**From proof to attack**")
-    st.plotly_chart(
+    show_chart(
         trail_figure(study.marks, current_style(), norm=norm),
         key="inspect_trail",
-        theme=None,
-        config=CONFIG,
         alt=trail_alt(study.marks, norm),
     )
     settings = f" White-box attack, no random numbers; search {study.searched:g} s." if study.searched else ""
@@ -244,7 +237,7 @@ def _tiles_of(data: Dataset, study: Study, when: str) -> None:
     known = {voter["training row"]: voter for voter in study.voters}
     titles = [f"{as_label(known[int(row)]['class'], 9)} · {number(known[int(row)][key])}" for row in rows]
     assert data.image_shape is not None
-    st.plotly_chart(
+    show_chart(
         strip_figure(
             data.X_train[rows],
             data.image_shape,
@@ -254,7 +247,5 @@ def _tiles_of(data: Dataset, study: Study, when: str) -> None:
             row_height=112,
         ),
         key=f"inspect_tiles_{when}",
-        theme=None,
-        config=CONFIG,
         alt="Nearest training pictures, class and distance: " + "; ".join(titles),
     )

@@ -20,12 +20,12 @@ from arml_core.reproduce.published import POINTS, TITLES
 from arml_core.reproduce.tables import Tables, column_of
 from arml_core.results import Evaluation
 
+from ..chart import show_chart
 from ..theme import current_style
 from .choices import SIZES, View, choose, nearest
 from .row_detail import results_in, show_origins, show_row
 from .take_away import show_take_away
 
-CONFIG = {"displayModeBar": False, "doubleClick": False}
 PAPER_SIZE = 10
 NETWORK_SETS = ("mnist", "fashion_mnist")
 SENSITIVITY_COLUMNS = {"exact": "1-NN, exact", "theorem1": "11-NN, Theorem 1", "whitebox": "11-NN, white-box attack"}
@@ -159,11 +159,9 @@ def _line(evaluation: Evaluation, place: int, label: str) -> RobustLine:
 
 def _curves(lines: list[RobustLine], radii: np.ndarray, key: str, caption: str) -> None:
     upto = float(radii[-1])
-    st.plotly_chart(
+    show_chart(
         curves_figure(lines, current_style(), upto=upto),
         key=key,
-        theme=None,
-        config=CONFIG,
         alt=curves_alt(lines, float(radii[len(radii) // 2])),
     )
     st.caption(caption)

@@ -13,6 +13,7 @@ from arml_core.reproduce.published import METHODS, TITLES
 from arml_core.reproduce.report import CLAIMS, ROWS
 from arml_core.reproduce.tables import Tables
 
+from ..chart import show_chart
 from ..theme import current_style
 from .choices import View
 from .marks import MISSING
@@ -45,11 +46,9 @@ def show_summary(view: View, tables: Tables) -> None:
         if same.empty:
             st.info("Our results are not there yet. The command below computes them.", icon="ℹ️")
         else:
-            st.plotly_chart(
+            show_chart(
                 agreement_figure(same, current_style()),
                 key="paper_agreement",
-                theme=None,
-                config={"displayModeBar": False},
                 alt=agreement_alt(same),
             )
             st.caption(CAPTION)

@@ -15,6 +15,7 @@ from arml_core.reproduce.plan import figure1
 from arml_core.reproduce.published import METHODS
 from arml_core.results import Evaluation
 
+from ..chart import show_chart
 from ..compute import panel_of, points_of
 from ..theme import current_style
 from ..view import DEFAULT
@@ -22,7 +23,6 @@ from .choices import View, nearest
 from .row_detail import results_in, show_row
 from .take_away import show_take_away
 
-CONFIG = {"displayModeBar": False, "doubleClick": False}
 TOY_QUERY = {"data": "seven_points", "methods": "euclidean~nca~arml", "k": "1", "norm": "l2", "row": "1"}
 """The playground's opening view in full: without parameters it would show what the visitor left there."""
 TOY_METHODS = ("euclidean", "nca", "arml")
@@ -41,11 +41,9 @@ def show_figure1(view: View) -> None:
         with column:
             panel = panel_of(learner, DEFAULT, points)
             st.markdown(f"**{panel.title}**: radius of the chosen point {radius_interval(panel.probe)}")
-            st.plotly_chart(
+            show_chart(
                 plane_figure(panel.plane, current_style(), panel.probe, height=290, ellipse=False),
                 key=f"paper_toy_{learner}",
-                theme=None,
-                config=CONFIG,
                 alt=plane_alt(panel.plane, panel.probe, panel.title),
             )
     st.caption("Look at the yellow disc: no point inside it gets another answer. The arrow is the smallest step out.")

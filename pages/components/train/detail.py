@@ -22,6 +22,7 @@ from arml_core.jobs.learners import entry_of
 from arml_core.jobs.spec import GIVEN
 from arml_core.learners.storage import save_metric
 
+from ..chart import show_chart
 from ..on_demand import on_demand
 from ..plain import plain
 from ..theme import current_style
@@ -224,11 +225,9 @@ def _curve(name: str, job: JobStatus, history: History) -> None:
     title, caption = QUANTITIES[name]
     steps, values = history.steps[name], history.values[name]
     st.markdown(f"**{title}**")
-    st.plotly_chart(
+    show_chart(
         progress_figure(steps, values, current_style(), y_title=title.lower(), x_title=step_word(job)),
         key=f"train_chart_{name}",
-        theme=None,
-        config={"displayModeBar": False},
         alt=progress_alt(title, steps, values, step_word(job)),
     )
     st.caption(caption)
@@ -250,11 +249,9 @@ def _all_eigenvalues(components: Any) -> Any:
 
 def _eigenvalues(eigenvalues: Any, first: Any) -> None:
     st.markdown("**Eigenvalues of M**")
-    st.plotly_chart(
+    show_chart(
         spectrum_figure(eigenvalues, current_style(), first),
         key="train_chart_spectrum",
-        theme=None,
-        config={"displayModeBar": False},
         alt=spectrum_alt(eigenvalues),
     )
     st.caption("A flat line treats all directions alike; a steep one lets few directions decide.")

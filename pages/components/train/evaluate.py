@@ -15,6 +15,7 @@ from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpe
 from arml_core.results import Evaluation
 from arml_core.threat import NORM_NAMES, ThreatModel
 
+from ..chart import show_chart
 from ..on_demand import on_demand
 from ..plain import plain
 from ..theme import current_style
@@ -355,11 +356,9 @@ def _curves(
     norm = NORM_NAMES[found[0].threat.norm]
     partial = [e for e in found if not e.whole]
     st.markdown(f"**Robust error**, {shared}")
-    st.plotly_chart(
+    show_chart(
         curves_figure(lines, current_style(), norm=norm, height=400),
         key="train_chart_curves",
-        theme=None,
-        config={"displayModeBar": False},
         alt=curves_alt(lines, 0.1, norm),
     )
     st.caption(

@@ -1,0 +1,53 @@
+"""A chart travels as one message: the figure, its words, and where plotly.js is; the library is the pinned one."""
+
+import base64
+import hashlib
+import json
+
+import numpy as np
+import plotly
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs_version
+from streamlit.testing.v1 import AppTest
+
+from pages.components.chart import ASSETS, SCRIPT, _packed
+
+
+def sent(app: AppTest, key: str) -> dict:
+    (found,) = (one.proto for one in app.get("bidi_component") if one.proto.id.endswith(key))
+    return json.loads(found.bytes)
+
+
+def a_page() -> None:
+    import plotly.graph_objects as go
+
+    from pages.components.chart import show_chart
+
+    show_chart(go.Figure(go.Scatter(x=[1, 2], y=[3, 4])), key="one", alt='Two "points"')
+
+
+def test_the_message_has_the_figure_its_words_and_the_library() -> None:
+    app = AppTest.from_function(a_page).run()
+    assert not app.exception
+    message = sent(app, "one")
+    assert message["alt"] == 'Two "points"'
+    assert message["figure"]["data"][0]["y"] == [3, 4]
+    assert message["address"] == f"/component/pages.components.chart.plotly/{SCRIPT}"
+
+
+def test_arrays_of_a_plain_figure_are_packed_and_mean_the_same() -> None:
+    z = np.arange(6, dtype=np.float32).reshape(2, 3)
+    spec = {"data": [{"type": "contour", "x": np.array([0.1, 0.2, 0.3]), "z": z, "name": "n"}], "layout": {}}
+    (trace,) = _packed(spec)["data"]
+    assert trace["name"] == "n"
+    assert trace["z"]["shape"] == "2, 3"
+    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(trace["z"]["bdata"]), trace["z"]["dtype"]), z.ravel())
+    assert trace["x"] == {"dtype": "f8", "bdata": go.Figure(spec).to_dict()["data"][0]["x"]["bdata"]}
+
+
+def test_the_library_is_plotlys_own_of_the_version_the_package_speaks() -> None:
+    script = (ASSETS / SCRIPT).read_bytes()
+    digest = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
+    assert hashlib.sha256(script).hexdigest() == digest
+    assert f"v{get_plotlyjs_version()}".encode() in script[:200], plotly.__version__
+    assert "Plotly" in (ASSETS / "LICENSE").read_text()
