@@ -28,6 +28,7 @@ from .metric import as_metric
 from .progress import Callback, report
 from .reference import Reference
 from .rounding import BoolArray, FloatArray, IntArray
+from .threads import with_one_blas_thread
 from .threat import ThreatModel
 
 SEARCH_TRADED = 3  # local optima the attack improves by trading within a search, where tightness counts
@@ -144,6 +145,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_k(k, len(self._reference) - (0 if left_out is None else left_out.shape[1]))
         return self._reference.nearest(x.astype(np.float64), k, left_out, callback)
 
+    @with_one_blas_thread
     def certify(
         self,
         X: ArrayLike,
@@ -192,6 +194,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predicted = self.classes_[task.predicted]
         return Certificates(lower, upper, exact, predicted, task.correct, adversarial, method, threat)
 
+    @with_one_blas_thread
     def attack(
         self,
         X: ArrayLike,

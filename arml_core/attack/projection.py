@@ -44,6 +44,9 @@ class Neighbourhood:
     norm: float
     _last: tuple[FloatArray, FloatArray] | None = None
 
+    def __post_init__(self) -> None:
+        self._has_twins = bool((self.twin != self.index).any())
+
     def keys(self, delta: FloatArray) -> FloatArray:
         """Numbers that order the points by their distance to x + δ; those of the last δ are remembered."""
         if self._last is None or self._last[0] is not delta:
@@ -84,28 +87,37 @@ class Neighbourhood:
     def _pairs(self, orders: list[Order], delta: FloatArray, above: float) -> list[tuple[int, int]]:
         """The worst pairs of a front and a back point whose keys at x + δ differ by more than `above`."""
         keys = self.keys(delta)
-        found: list[tuple[int, int]] = []
+        found: dict[tuple[int, int], None] = {}
         for front, back in orders:
             if not len(front) or not len(back):
                 continue
-            worst = front[np.argsort(-keys[front])[:NEW_PAIRS]]
-            nearest = back[np.argsort(keys[back])[:NEW_PAIRS]] if len(back) <= 64 else _smallest(keys, back)
-            candidates = [(worst[0], b) for b in nearest] + [(a, nearest[0]) for a in worst[1:]]
-            found += [(int(a), int(b)) for a, b in candidates if keys[a] - keys[b] > above and not self._settled(a, b)]
-        return list(dict.fromkeys(found))
+            worst = _smallest(-keys, front).tolist()
+            nearest = _smallest(keys, back).tolist()
+            last, first = keys[worst].tolist(), keys[nearest].tolist()
+            candidates = [(worst[0], b, last[0] - key) for b, key in zip(nearest, first, strict=True)]
+            candidates += [(a, nearest[0], key - first[0]) for a, key in zip(worst[1:], last[1:], strict=True)]
+            found |= {(a, b): None for a, b, gap in candidates if gap > above and not self._settled(a, b)}
+        return list(found)
 
     def _settled(self, a: int, b: int) -> bool:
         """Whether training order alone keeps a ahead of b: they are M-identical, and a comes first."""
-        return bool(self.twin[a] == self.twin[b] and self.index[a] < self.index[b])
+        return self._has_twins and bool(self.twin[a] == self.twin[b] and self.index[a] < self.index[b])
 
-    def nearest(self, places: IntArray, values: FloatArray) -> IntArray:
-        """`places` by rising `values` (one per point of the neighbourhood), ties by training order."""
-        return places[np.lexsort([self.index[places], values[places]])]
+    def nearest(self, places: IntArray, values: FloatArray, count: int) -> IntArray:
+        """The first `count` of `places` by rising `values` (one per point here), ties by training order."""
+        if len(places) > 2 * count > 0:
+            own = values[places]
+            places = places[own <= np.partition(own, count - 1)[count - 1]]
+        return places[np.lexsort([self.index[places], values[places]])[:count]]
 
 
 def _smallest(keys: FloatArray, places: IntArray) -> IntArray:
-    some = places[np.argpartition(keys[places], NEW_PAIRS)[:NEW_PAIRS]]
-    return some[np.argsort(keys[some])]
+    """The few places with the smallest keys, in their order."""
+    values = keys[places]
+    if len(places) > 64:
+        some = values.argpartition(NEW_PAIRS)[:NEW_PAIRS]
+        places, values = places[some], values[some]
+    return places[values.argsort()[:NEW_PAIRS]]
 
 
 class _Quadratic:

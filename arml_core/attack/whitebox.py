@@ -22,12 +22,12 @@ from ..progress import Callback, report
 from ..rounding import FloatArray, IntArray, gamma
 from .projection import Neighbourhood, Order
 
-POOL = 192  # training points of each kind (positives, rivals) the search looks at
+POOL = 128  # training points of each kind (positives, rivals) the search looks at
 ANCHORS = 8
 RIVALS = 3  # classes whose nearest points make a first choice
 TRADED = 2  # local optima that are improved by trading
 CHOICES = 8
-TRADES = 6
+TRADES = 5
 SMALL_POOL = 64  # with so few points around, every kind of first choice is affordable
 STARTING_POINTS = 24
 MOST_CHOICES = 400
@@ -124,8 +124,9 @@ class _PointAttack:
         self.exact_x = x.astype(np.float64)
         reference = triplets.reference
         u, slack = reference.embed(self.exact_x[None])
-        difference = reference.u - u[0]
-        self.d: FloatArray = np.einsum("nr,nr->n", difference, difference)
+        self.u = u[0]
+        # One product for all points, to choose a pool from; the pool's own distances are taken from differences.
+        self.d: FloatArray = np.maximum(reference.norms**2 - 2 * (reference.u @ self.u) + self.u @ self.u, 0.0)
         if exclude is not None:
             self.d[reference.rank[exclude[exclude >= 0]]] = np.inf
         self.class_of = reference.label[reference.order]
@@ -193,9 +194,10 @@ class _PointAttack:
     def _neighbourhood(self) -> Neighbourhood:
         triplets = self.triplets
         room = triplets.threat.room(self.exact_x)
+        difference = triplets.reference.u[self.pool] - self.u
         return Neighbourhood(
             triplets.h[self.pool],
-            self.d[self.pool],
+            np.einsum("nr,nr->n", difference, difference),
             self.class_of[self.pool],
             triplets.reference.order[self.pool],
             triplets.reference.twin[triplets.reference.order[self.pool]],
@@ -256,9 +258,9 @@ class _PointAttack:
         for c in sorted(rivals, key=lambda c: reach[c])[:RIVALS]:
             yield self._around(place, int(c), place.keys(still), still)
             yield self._tipping(place, int(c), place.keys(still))
-        for anchor in self._anchors(place):
+        anchors = self._anchors(place)
+        for anchor, to_anchor in zip(anchors, _squared_distances(place.h[anchors], place.h), strict=True):
             c = int(place.label[anchor])
-            to_anchor = np.sum((place.h - place.h[anchor]) ** 2, axis=1)
             choice = self._around(place, c, to_anchor, still)
             if choice is None:
                 continue
@@ -283,10 +285,10 @@ class _PointAttack:
     def _every_choice(self, place: Neighbourhood) -> Iterator[Choice]:
         """Ways to choose J and I of a majority, nearest first, up to a limit: for regions no other start reaches."""
         nobody = np.empty(0, dtype=np.intp)
-        positives = place.nearest(np.flatnonzero(place.label == self.label), place.d)
+        positives = place.nearest(np.flatnonzero(place.label == self.label), place.d, len(place.d))
         for c in np.unique(place.label[place.label != self.label]):
             t, m = self._split(int(c), 0) or (0, 0)
-            members = place.nearest(np.flatnonzero(place.label == c), place.d)
+            members = place.nearest(np.flatnonzero(place.label == c), place.d, len(place.d))
             if not 1 <= t <= len(members):
                 continue
             pairs = itertools.product(itertools.combinations(members, t), itertools.combinations(positives, m))
@@ -325,21 +327,21 @@ class _PointAttack:
     def _choose(self, place: Neighbourhood, delta: FloatArray) -> Choice | None:
         """The cheapest choice that x + δ already fulfils: the winner there, and whom it may leave inside."""
         keys = place.keys(delta)
-        inside = place.nearest(np.arange(len(keys)), keys)[: self.n_neighbors]
+        inside = place.nearest(np.arange(len(keys)), keys, self.n_neighbors)
         votes = np.bincount(place.label[inside], minlength=self.triplets.reference.n_classes)
         winner = int(votes.argmax())
         return None if winner == self.label else self._tipping(place, winner, keys)
 
     def _tipping(self, place: Neighbourhood, c: int, keys: FloatArray) -> Choice | None:
         """How class c wins with those inside who are of neither class: just enough of c, the nearest, by `keys`."""
-        inside = place.nearest(np.arange(len(keys)), keys)[: self.n_neighbors]
+        inside = place.nearest(np.arange(len(keys)), keys, self.n_neighbors)
         others = inside[(place.label[inside] != c) & (place.label[inside] != self.label)]
         split = self._split(c, len(others))
         members, positives = (np.flatnonzero(place.label == kind) for kind in (c, self.label))
         if split is None or len(members) < split[0]:
             return None
-        j = place.nearest(members, keys)[: split[0]]
-        i = place.nearest(positives, keys)[: split[1]]
+        j = place.nearest(members, keys, split[0])
+        i = place.nearest(positives, keys, split[1])
         return Choice(c, j, i, others)
 
     def _orders(self, place: Neighbourhood, choice: Choice) -> list[Order]:

@@ -73,7 +73,7 @@ def radius_to(page: Any, key: str, presses: int) -> float:
         slider.press(key)
         page.wait_for_function("before => location.href !== before", arg=before, timeout=PATIENCE)
     page.wait_for_function(
-        "() => document.querySelector('.js-plotly-plot')?._fullLayout?.annotations?.[0]?.text === "
+        "() => document.querySelector('.arml-mark text')?.textContent === "
         "'ε = ' + Number(new URLSearchParams(location.search).get('eps'))",
         timeout=PATIENCE,
     )
@@ -193,7 +193,9 @@ def test_an_export_opens_and_equals_the_plot(open_page, tmp_path: Path) -> None:
     assert len(shapes) >= 2
     assert set(shapes) <= kept
     texts = {"".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"Splice · K = 1 · ℓ2 norm", "Euclidean", "ARML", "exact radii"} <= texts
+    mark = page.locator(".arml-mark text").first.text_content()
+    assert mark.startswith("ε = ")
+    assert {"Splice · K = 1 · ℓ2 norm", "Euclidean", "ARML", "exact radii", mark} <= texts
 
     with Image.open(saved(page, "PNG", tmp_path)) as image:
         image.load()

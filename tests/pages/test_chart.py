@@ -21,9 +21,9 @@ def sent(app: AppTest, key: str) -> dict:
 def a_page() -> None:
     import plotly.graph_objects as go
 
-    from pages.components.chart import show_chart
+    from pages.components.chart import Mark, show_chart
 
-    show_chart(go.Figure(go.Scatter(x=[1, 2], y=[3, 4])), key="one", alt='Two "points"')
+    show_chart(go.Figure(go.Scatter(x=[1, 2], y=[3, 4])), key="one", alt='Two "points"', mark=Mark(1.5, "ε", "#000"))
 
 
 def test_the_message_has_the_figure_its_words_and_the_library() -> None:
@@ -31,6 +31,7 @@ def test_the_message_has_the_figure_its_words_and_the_library() -> None:
     assert not app.exception
     message = sent(app, "one")
     assert message["alt"] == 'Two "points"'
+    assert message["mark"] == {"x": 1.5, "text": "ε", "color": "#000"}
     assert message["figure"]["data"][0]["y"] == [3, 4]
     assert message["address"] == f"/component/pages.components.chart.plotly/{SCRIPT}"
 

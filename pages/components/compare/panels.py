@@ -12,7 +12,7 @@ from arml_core.figures import curves_alt, curves_figure, curves_table, verdicts_
 from arml_core.figures.curves import CONFIDENCE, best_rows, largest_radius
 
 from ..address import link_to
-from ..chart import show_chart
+from ..chart import Mark, show_chart
 from ..on_demand import on_demand
 from ..theme import current_style
 from .charts import Chart, Scene
@@ -128,7 +128,6 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
         curves_figure(
             chart.lines,
             style,
-            epsilon=min(epsilon, upto),
             upto=upto,
             confidence=confidence,
             norm=chart.norm,
@@ -136,6 +135,7 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
         ),
         key=f"cmp_curves{index}",
         alt=curves_alt(chart.lines, epsilon, chart.norm),
+        mark=Mark(min(epsilon, upto), f"ε = {epsilon:g}", style.ink),
     )
     st.caption(_caption(chart))
     if "export" not in view.hide:

@@ -40,7 +40,7 @@ function picture(graph, title, paper, ink) {
   whole.setAttribute('viewBox', `0 0 ${width} ${height + TITLE}`);
   put('rect', {width, height: height + TITLE, fill: paper});
   put('text', {x: 12, y: 22, fill: ink, 'font-family': 'sans-serif', 'font-size': 15, 'font-weight': 600}, title);
-  for (const layer of graph.querySelectorAll('.main-svg')) {
+  for (const layer of graph.parentElement.querySelectorAll('.main-svg, .arml-mark')) {
     const copy = layer.cloneNode(true);
     copy.querySelectorAll('.draglayer, .hoverlayer').forEach(part => part.remove());
     copy.removeAttribute('style');
