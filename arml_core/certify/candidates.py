@@ -133,7 +133,8 @@ def _with_denominators(
         below = _gathered_denominators(triplets, place[part], near_place[part]).to(result.dtype)
         ahead = screened.lower[part].gather(1, place[part])[:, :, None] - near_value[part, None, :]
         ahead.div_(below.add_(NOTHING))
-        result[part] = torch.topk(ahead, m + 1, dim=2).values[:, :, m]
+        # the largest alone is found many times faster than the first of a list
+        result[part] = ahead.amax(dim=2) if m == 0 else torch.topk(ahead, m + 1, dim=2).values[:, :, m]
     return result.nan_to_num_(nan=torch.inf, posinf=torch.inf, neginf=-torch.inf)  # inf - inf: j is left out
 
 

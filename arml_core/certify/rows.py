@@ -82,9 +82,9 @@ class Rows:
         values = torch.from_numpy(n - n_error).to(device)[:, None] - self._p_high[torch.from_numpy(b).to(device)]
         values /= below.mul_(2 * (1 + self._gamma))
         values.clamp_(min=0).nan_to_num_(nan=0.0, posinf=torch.inf)
-        top = torch.topk(values, count, dim=1)
-        result, place = top.values.cpu().numpy(), top.indices.cpu().numpy()
-        doubtful = self._doubtful(b, j, n, n_error, result, place, below.gather(1, top.indices).cpu().numpy())
+        top, at = values.max(dim=1, keepdim=True) if count == 1 else torch.topk(values, count, dim=1)
+        result, place = top.cpu().numpy(), at.cpu().numpy()
+        doubtful = self._doubtful(b, j, n, n_error, result, place, below.gather(1, at).cpu().numpy())
         doubtful |= self._has_twins(distinct)[which]
         if doubtful.any():
             # Positives beyond the largest few cannot be among the `count` largest; leaving one out only lowers a value.
