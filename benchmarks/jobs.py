@@ -46,7 +46,7 @@ def main() -> None:
                 progress_write()
                 watching(client)
                 cancels(client)
-            dask_against_local(client, 6_000 if arguments.quick else 20_000)
+            dask_against_local(client, 6_000 if arguments.quick else 12_000)
         finally:
             client.stop_worker()
 
