@@ -33,6 +33,11 @@ class Task:
         self.version = 0
         self.done = False
         self.wanted = True
+        self.stopped = False
+
+    def stop(self) -> None:
+        """End it on request, at its next step; unlike what nobody wants, it is not begun again by itself."""
+        self.stopped = True
 
     def say(self, doing: str) -> None:
         """Tell what is done now; stops here if nobody waits for it any more."""
@@ -40,7 +45,7 @@ class Task:
             self.doing = doing
             self.version += 1
             self._changed.notify_all()
-        if not self.wanted:
+        if self.stopped or not self.wanted:
             raise Cancelled("nobody waits for this any more")
 
     def wait(self, seconds: float, until: Callable[[Task], bool] = lambda task: task.done) -> bool:
@@ -55,7 +60,7 @@ class Task:
             self.result = self._work(self)
             self._end("")
         except Cancelled:
-            self._end("cancelled")
+            self._end("stopped on request" if self.stopped else "cancelled")
         except (ValueError, OSError, MemoryError) as reason:
             self._end(str(reason) or type(reason).__name__)
         except Exception as reason:

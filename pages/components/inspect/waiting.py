@@ -14,6 +14,7 @@ from .desk import Task, desk
 
 LOOK_SECONDS = 0.4
 PATIENCE = 0.7
+STOP_AFTER = 2.0
 SESSION, SINCE = "inspect_session", "inspect_since"
 
 
@@ -30,8 +31,13 @@ def watch(task: Task, signature: Any, now: Callable[[], Any], started: float) ->
         if task.done or now() != signature:
             st.rerun(scope="app")
         seconds = time.monotonic() - started
-        spent = f" ({seconds:.0f} s)" if seconds >= 2 else ""
-        st.caption(f"⏳ {plain(task.doing[:1].upper() + task.doing[1:])}{spent} …")
+        slow = seconds >= STOP_AFTER
+        doing = "stopping" if task.stopped else task.doing
+        spent = f" ({seconds:.0f} s)" if slow else ""
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"⏳ {plain(doing[:1].upper() + doing[1:])}{spent} …", width="content")
+            if slow:
+                st.button("Stop", key="inspect_stop", on_click=task.stop, disabled=task.stopped)
 
     st.fragment(look, run_every=LOOK_SECONDS)()
 
@@ -47,7 +53,10 @@ def since(task: Task) -> float:
 
 def show_problem(task: Task, what: str, forget: Callable[[], None]) -> None:
     """What went wrong, and a way to try again."""
-    st.error(plain(f"{what}: {task.problem.removesuffix('.')}."))
+    if task.stopped:
+        st.info("Stopped on request.")
+    else:
+        st.error(plain(f"{what}: {task.problem.removesuffix('.')}."))
     st.button("Try again", key="inspect_again", on_click=forget)
 
 
