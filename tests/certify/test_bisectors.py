@@ -80,29 +80,26 @@ def test_three_hundred_points_and_fifteen_neighbours_are_exact(norm):
     assert found.exact.all()
 
 
-def test_where_many_bisectors_meet_the_question_is_left_to_the_walk():
-    X = np.array([(i, j) for i in range(4) for j in range(4)], dtype=float)
-    y = np.arange(16) % 2
-    knn = MahalanobisKNN(3).fit(X, y)
+GRID = np.array([(i, j) for i in range(4) for j in range(4)], dtype=float)
+TWINS = np.vstack([np.random.default_rng(1).normal(size=(12, 2))] * 2)[:16]
+
+
+@pytest.mark.parametrize(("X", "x"), [(GRID, [1.5, 1.5]), (TWINS, [0.1, 0.2])], ids=["grid", "twins"])
+def test_where_many_bisectors_meet_or_points_coincide_the_question_is_left_to_the_walk(X, x, monkeypatch):
+    knn = MahalanobisKNN(3).fit(X, np.arange(16) % 2)
     seen = []
-    original = search.flipping_edges
-    try:
-        search.flipping_edges = lambda *a: seen.append(original(*a)) or seen[-1]
-        found = knn.certify([[1.5, 1.5]], method="search", budget=60.0)
-    finally:
-        search.flipping_edges = original
+    monkeypatch.setattr(search, "flipping_edges", lambda *a: seen.append(flipping_edges(*a)) or seen[-1])
+    found = knn.certify([x], method="search", budget=60.0)
     assert seen == [None]
     assert found.lower[0] <= found.upper[0]
 
 
-def test_no_time_is_no_answer():
+def test_no_time_is_no_answer(monkeypatch):
     knn = MahalanobisKNN(3).fit(np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2)
     planes = []
-    original = search.flipping_edges
-    try:
-        search.flipping_edges = lambda plane, deadline: planes.append(plane) or original(plane, deadline)
-        knn.certify([[0.0, 0.0]], method="search", budget=60.0)
-    finally:
-        search.flipping_edges = original
+    monkeypatch.setattr(
+        search, "flipping_edges", lambda plane, deadline: planes.append(plane) or flipping_edges(plane, deadline)
+    )
+    knn.certify([[0.0, 0.0]], method="search", budget=60.0)
     assert flipping_edges(planes[0], time.perf_counter() + 60) is not None
     assert flipping_edges(planes[0], time.perf_counter() - 1) is None
