@@ -19,19 +19,9 @@ FONT = '"Source Sans", "Source Sans 3", sans-serif'
 Trace = dict[str, Any]
 
 
-def plane_figure(
-    plane: Plane,
-    style: Style,
-    probe: Probe | None = None,
-    *,
-    height: int = 440,
-    ellipse: bool = True,
-    neighbours: bool = True,
-    legend: bool = False,
-) -> go.Figure:
-    """Regions, boundary and training points; with a probe also its certified ball, attack and neighbours."""
-    spec = plane_spec(plane, style, probe, height=height, ellipse=ellipse, neighbours=neighbours, legend=legend)
-    return go.Figure(spec)
+def plane_figure(plane: Plane, style: Style, probe: Probe | None = None, **look: Any) -> go.Figure:
+    """:func:`plane_spec` as a figure."""
+    return go.Figure(plane_spec(plane, style, probe, **look))
 
 
 def plane_spec(
@@ -44,7 +34,10 @@ def plane_spec(
     neighbours: bool = True,
     legend: bool = False,
 ) -> Trace:
-    """`plane_figure` as data and layout, for pages that draw it often: Plotly's own checks cost more than the rest."""
+    """Regions, boundary and training points; with a probe also its certified ball, attack and neighbours.
+
+    Data and layout, for pages that draw them often: Plotly's own checks cost more than all the rest.
+    """
     traces = _regions(plane, style)
     if ellipse:
         traces.append(_glyph(plane, style))

@@ -183,3 +183,15 @@ def test_a_feature_that_mostly_has_one_value_still_has_a_scale():
     assert found.lower[0] == 0.0
     assert found.upper[0] <= 1e-9
     assert found.exact[0]
+
+
+def test_where_nothing_is_known_to_flip_only_what_was_searched_is_promised():
+    """Each negative sits among positives, so no place has two of them among its three neighbours."""
+    X = np.array([[-10, 0], [10, 0], [-10, 0.1], [-10, -0.1], [10, 0.1], [10, -0.1], [0, 0], [0, 1], [0, -1]], float)
+    knn = MahalanobisKNN(3).fit(X, np.array([1, 1, 0, 0, 0, 0, 0, 0, 0]))
+
+    def lower(box):
+        return knn.certify([[0.0, 0.0]], method="search", threat=ThreatModel(box=box), budget=60.0).lower[0]
+
+    assert lower(([0, 0], [50, 50])) == np.inf
+    assert 100 < lower(None) < np.inf
