@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from .errors import StoreError
 from .schema import migrate
 
 BUSY_MS = 30_000
+BUSY_PAUSE = 0.005
 Row = sqlite3.Row
 
 
@@ -66,18 +68,33 @@ class Database:
         return int(row[0]) if row else 0
 
     def _open(self) -> sqlite3.Connection:
+        until = time.monotonic() + BUSY_MS / 1000
+        while True:
+            try:
+                return self._open_for_writing()
+            except sqlite3.OperationalError as error:
+                if _is_busy(error):
+                    # A file that becomes WAL is locked for a moment, and SQLite does not wait for that lock by itself.
+                    if time.monotonic() > until:
+                        raise
+                    time.sleep(BUSY_PAUSE)
+                elif self._path.exists():
+                    connection = self._open_read_only()
+                    self.read_only = True
+                    return connection
+                else:
+                    raise
+
+    def _open_for_writing(self) -> sqlite3.Connection:
+        connection = _connect(f"{self._path.absolute().as_uri()}?mode=rwc")
         try:
-            connection = _connect(f"{self._path.absolute().as_uri()}?mode=rwc")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             migrate(connection)
-            return connection
-        except sqlite3.OperationalError:
-            if not self._path.exists():
-                raise
-            connection = self._open_read_only()
-            self.read_only = True
-            return connection
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _open_read_only(self) -> sqlite3.Connection:
         """`immutable` lets SQLite read where it cannot make its shared-memory file: on a read-only disk."""
@@ -100,17 +117,25 @@ class Database:
             raise self._explain(error) from error
 
     def _explain(self, error: sqlite3.Error) -> StoreError:
-        code = getattr(error, "sqlite_errorname", "") or ""
+        code = _name(error)
         folder = self._path.parent
         if code.startswith("SQLITE_FULL"):
             return StoreError(f"the disk is full: {folder} cannot take another entry. Free some space and try again")
         if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
             return StoreError(f"{folder} cannot be written. Make it writable, or set ARML_HOME to another folder")
-        if code.startswith("SQLITE_BUSY"):
+        if _is_busy(error):
             return StoreError(f"the job store in {folder} has been busy for {BUSY_MS // 1000} s; try again")
         if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             return StoreError(f"the job store {self._path} is damaged ({error}). Move it away to start a new one")
         return StoreError(f"the job store {self._path} failed: {error}")
+
+
+def _name(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", "") or ""
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return _name(error).startswith("SQLITE_BUSY")
 
 
 def _connect(uri: str) -> sqlite3.Connection:

@@ -3,13 +3,17 @@
 import json
 import os
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from arml_core import ThreatModel, load_dataset
 from arml_core.jobs import Client, DamagedFile, NotReady, PointsSpec, RunSpec, StoreError, UnknownJob, schema
+from arml_core.jobs import database as database_module
 from arml_core.jobs.contents import dataset_arrays, dataset_from
+from arml_core.jobs.database import Database
 from arml_core.jobs.eta import TimeLeft
 from arml_core.jobs.files import read_arrays, write_arrays
 from arml_core.jobs.lock import Lock
@@ -269,6 +273,30 @@ def test_two_processes_may_create_the_store_at_once(home):
     processes = [run_python(code) for _ in range(2)]
     assert [process.communicate(timeout=90)[0] for process in processes] == ["ok\n"] * 2
     assert len(Client(start=False).list()) == 1
+
+
+def test_everybody_who_opens_a_new_store_at_once_can_write(tmp_path):
+    """Making the file WAL locks it without waiting: whoever comes second must not take it for a read-only disk."""
+    for turn in range(20):
+        path, together = tmp_path / f"{turn}.sqlite", threading.Barrier(8)
+
+        def open_it(_, path=path, together=together):
+            together.wait()
+            database = Database(path)
+            database.close()
+            return database.read_only
+
+        with ThreadPoolExecutor(8) as pool:
+            assert not any(pool.map(open_it, range(8)))
+
+
+def test_store_that_stays_locked_is_said_to_be_busy(tmp_path, monkeypatch):
+    monkeypatch.setattr(database_module, "BUSY_MS", 50)
+    holder = sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreError, match="busy"):
+        Database(tmp_path / "store.sqlite")
+    holder.close()
 
 
 def test_result_of_an_unfinished_job_is_not_ready(client):
