@@ -56,7 +56,7 @@ class PairGraph:
         below = triplets.denominators(place, rows.positives).cpu().numpy()
         numerator = (n - n_error)[:, None] - rows.p_high[b]
         finite = np.isfinite(rows.p_high[b])
-        with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # rows in one place: the numerator, rounded down, is < 0
             offset = np.where(finite, numerator / (2 * below), -np.inf)
         offset *= np.where(offset > 0, SAFETY, 1 / SAFETY)
         useful = np.sort(offset, axis=0)[-min(len(place), 8) :].mean(axis=0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arml_core import MahalanobisKNN
+from arml_core import MahalanobisKNN, ThreatModel
 
 
 def duplicated(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -38,3 +38,12 @@ def test_the_attack_finds_its_way_among_twins():
     found = knn.attack(points)
     assert np.isfinite(found.upper).all()
     assert (knn.predict(found.adversarial) != found.predicted).all()
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_a_search_among_twins_in_the_middle_of_the_data_divides_by_nothing(norm):
+    """A positive and a negative in one place, which is the centre: 0 apart, with an error bound of 0."""
+    X = np.array([[2.0, 0.0, 0.0], [-2.0, -1.0, 1.0], [2.0, 0.0, 0.0], [2.0, 0.0, 0.0], [-2.0, -1.0, 1.0]])
+    found = MahalanobisKNN(3).fit(X, [3, 3, 1, 3, 2]).certify(X[:1], method="search", threat=ThreatModel(norm))
+    expected = MahalanobisKNN(3).fit(X, [3, 3, 1, 3, 2]).certify(X[:1], threat=ThreatModel(norm))
+    assert expected.lower[0] <= found.lower[0] <= found.upper[0]
