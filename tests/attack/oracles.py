@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog, nnls
 
+from tests import rational
 from tests.oracles import EUCLIDEAN, Threat, plurality
 
 FEASIBLE = 1e-9  # what a linear program may miss a normalised constraint by
@@ -98,15 +99,17 @@ def truth(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), prune: b
             break
         A, b = programs.of(near, far)
         ruled = np.array([a > o for a in near for o in far], dtype=bool)  # a needs to be strictly nearer
-        if slack(A, b, np.zeros(len(A), dtype=bool), programs.room) < -FEASIBLE:
+        everything = np.ones(len(A), dtype=bool)
+        radius = least(A, b, programs.norm, programs.room)
+        if prune and radius >= max(best.values()):
             continue
-        radius = None
-        for name, strict in (("closed", None), ("ruled", ruled), ("open", np.ones(len(A), dtype=bool))):
-            if best[name] <= hardest[s] and prune:
-                continue
-            if strict is None or not strict.any() or slack(A, b, strict, programs.room) > STRICT:
-                radius = least(A, b, programs.norm, programs.room) if radius is None else radius
-                best[name] = min(best[name], radius)
+        has_interior = slack(A, b, everything, programs.room) > STRICT
+        if has_interior:
+            best = {name: min(so_far, radius) for name, so_far in best.items()}
+        elif slack(A, b, ~everything, programs.room) >= -FEASIBLE:
+            best["closed"] = min(best["closed"], radius)
+            if not ruled.any() or slack(A, b, ruled, programs.room) > STRICT:
+                best["ruled"] = min(best["ruled"], radius)
     return Truth(**best)
 
 
@@ -169,7 +172,10 @@ def _least_linear(A, b, norm, room) -> np.ndarray | None:
 
 
 def _least_l2(A, b, room) -> np.ndarray | None:
-    """Least distance programming (Lawson and Hanson, chapter 23); the answer is checked by its multipliers."""
+    """Least distance programming (Lawson and Hanson, chapter 23); the answer is checked by its multipliers.
+
+    Where it does not pass, as for constraints that are all but parallel, the program is solved in fractions.
+    """
     if room is not None:
         eye = np.eye(A.shape[1])
         finite = np.isfinite(room)
@@ -183,9 +189,7 @@ def _least_l2(A, b, room) -> np.ndarray | None:
         return None
     z = A.T @ multipliers / rest
     gap = A @ z - b / unit
-    if gap.min() < -1e-8:
-        assert slack(A, b, np.zeros(len(A), dtype=bool)) < 0, "the least-distance program failed"
-        return None
     complementary = float(multipliers @ gap) / rest
-    assert abs(complementary) <= 1e-8 * max(1.0, float(z @ z)), "the least-distance program is not optimal"
+    if gap.min() < -1e-8 or abs(complementary) > 1e-8 * max(1.0, float(z @ z)):
+        return rational.least_distance(A, b)
     return unit * z
