@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -18,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .npz import read_npz
 from .rounding import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
 
@@ -118,19 +118,17 @@ def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:
 def read_results(path: Path) -> tuple[Evaluation, ...]:
     """The evaluations of a file; a ValueError that names it if it is damaged or something else."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ValueError(f"it is larger than {LARGEST_FILE >> 20} MB")
-        with np.load(path, allow_pickle=False) as stored:
-            text = json.loads(stored["about"].tobytes().decode())
-            if text["format"] != FORMAT:
-                raise ValueError(f"it has format {text['format']}, this version reads {FORMAT}")
-            return tuple(
-                _evaluation(about, {name: stored[f"{number}.{name}"] for name in _ARRAYS})
-                for number, about in enumerate(text["evaluations"])
-            )
+        stored = read_npz(path, LARGEST_FILE)
+        text = json.loads(stored["about"].tobytes().decode())
+        if text["format"] != FORMAT:
+            raise ValueError(f"it has format {text['format']}, this version reads {FORMAT}")
+        return tuple(
+            _evaluation(about, {name: stored[f"{number}.{name}"] for name in _ARRAYS})
+            for number, about in enumerate(text["evaluations"])
+        )
     except FileNotFoundError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
         raise ValueError(f"{path.name} is not a results file of this program, or it is damaged: {error}") from error
 
 

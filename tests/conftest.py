@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=150, database=None)
+settings.register_profile("fuzz", deadline=None, max_examples=400, database=None, print_blob=True)
 settings.load_profile("quick")
 
 

@@ -17,10 +17,12 @@ from ..datasets import Dataset, fit_scaling, load_dataset, read_dataset
 from ..datasets.table import write_csv
 from ..knn import MahalanobisKNN
 from ..learners.storage import load_metric
+from ..npz import read_npz
 from ..rounding import FloatArray
 from ..threat import ThreatModel
 from .progress import progress_bar
 
+LARGEST_ARCHIVE = 8 * 2**30
 EXAMPLES = """examples:
   python -m arml_core certify usps -k 11 --method theorem1 --points 1000 -o usps.csv
   python -m arml_core certify data/samples/bottles.csv --label machine --method exact
@@ -104,8 +106,7 @@ def _load(name: str, label: str | None) -> Dataset:
 
 def _from_archive(path: Path) -> Dataset:
     """Arrays as they are, without scaling; a missing test part means leave-one-out."""
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {key: archive[key] for key in archive.files}
+    arrays = read_npz(path, LARGEST_ARCHIVE)
     names = ("X_train", "y_train") if "X_train" in arrays else ("X", "y")
     missing = [key for key in names if key not in arrays]
     if missing:

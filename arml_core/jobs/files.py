@@ -7,8 +7,6 @@ import io
 import os
 import threading
 import time
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..npz import read_npz
 from .errors import DamagedFile
 from .paths import TEMPORARY
 
@@ -59,9 +58,8 @@ def read_arrays(path: Path, sha256: str | None = None) -> Arrays:
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
         raise DamagedFile(f"the file {path.name} is damaged: its content is not what was written")
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as data:
-            return {name: data[name] for name in data.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError) as error:
+        return read_npz(io.BytesIO(content), len(content))  # these are written unpacked
+    except ValueError as error:
         raise DamagedFile(f"the file {path.name} is damaged: {error}") from error
 
 

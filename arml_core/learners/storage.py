@@ -6,8 +6,6 @@ import csv
 import json
 import os
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..metric import Metric, as_metric
+from ..npz import TooLarge, read_npz
 from ..rounding import FloatArray
 
 FORMAT = "arml-metric"
 FORMAT_VERSION = 1
 MAX_FEATURES = 10_000
+CSV_BYTES = 32
+"""No number needs more in a table: sign, 17 digits, exponent and what parts it from the next."""
 
 
 @dataclass(frozen=True)
@@ -110,18 +111,9 @@ def _write_whole(path: Path, arrays: Mapping[str, Any]) -> None:
 
 def _read_npz(file: Path, most: int) -> SavedMetric:
     try:
-        with zipfile.ZipFile(file) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-            if size > 16 * most**2 + 2**20:
-                raise ValueError(f"it unpacks to {size / 2**20:.0f} MB; that is too large for {most} features")
-        with np.load(file, allow_pickle=False) as data:
-            arrays = {name: data[name] for name in data.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
-        raise ValueError(f"it is not a .npz file, or it is damaged ({error})") from error
-    except ValueError as error:
-        if "pickle" in str(error):
-            raise ValueError("it holds Python objects, which are never read; save plain numbers") from error
-        raise
+        arrays = read_npz(file, 16 * most**2 + 2**20)
+    except TooLarge as error:
+        raise ValueError(f"it unpacks to {error.size / 2**20:.0f} MB; that is too large for {most} features") from error
     if "info" in arrays:
         return _read_saved(arrays)
     matrices = [name for name, array in arrays.items() if array.ndim == 2]
@@ -133,7 +125,7 @@ def _read_npz(file: Path, most: int) -> SavedMetric:
 def _read_saved(arrays: Mapping[str, Any]) -> SavedMetric:
     try:
         info = json.loads(str(arrays["info"]))
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError("its description is not JSON; the file was not written by this program") from error
     if not isinstance(info, dict) or info.get("format") != FORMAT or "components" not in arrays:
         raise ValueError("it is not a saved metric of this program")
@@ -146,6 +138,9 @@ def _read_saved(arrays: Mapping[str, Any]) -> SavedMetric:
 
 
 def _read_csv(file: Path, most: int) -> SavedMetric:
+    size = file.stat().st_size
+    if size > CSV_BYTES * most**2 + 2**20:
+        raise ValueError(f"it has {size / 2**20:.0f} MB; that is too large for {most} features")
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -156,17 +151,25 @@ def _read_csv(file: Path, most: int) -> SavedMetric:
     if len(lines) > most:
         raise ValueError(f"it has {len(lines)} lines; a metric has one per feature, {most} at most")
     delimiter = next((d for d in ",;\t" if d in lines[0]), " ")
-    rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-    matrix = np.empty((len(rows), len(rows[0])))
-    for i, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            raise ValueError(f"line {i + 1} has {len(row)} values; line 1 has {len(rows[0])}")
-        for j, cell in enumerate(row):
-            try:
-                matrix[i, j] = float(cell)
-            except ValueError:
-                raise ValueError(f"line {i + 1}, value {j + 1}: {cell!r} is not a number") from None
-    return SavedMetric(Metric.from_matrix(matrix))
+    width = lines[0].count(delimiter) + 1
+    if width > most:
+        raise ValueError(f"line 1 has {width} values; a metric has one per feature, {most} at most")
+    rows: list[FloatArray] = []
+    try:
+        for cells in csv.reader(lines, delimiter=delimiter, skipinitialspace=True):
+            if rows and len(cells) != len(rows[0]):
+                raise ValueError(f"line {len(rows) + 1} has {len(cells)} values; line 1 has {len(rows[0])}")
+            rows.append(np.array([_number(cell, len(rows) + 1, j + 1) for j, cell in enumerate(cells)]))
+    except csv.Error as error:
+        raise ValueError(f"line {len(rows) + 1} cannot be read as comma-separated numbers ({error})") from error
+    return SavedMetric(Metric.from_matrix(np.array(rows)))
+
+
+def _number(cell: str, line: int, place: int) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise ValueError(f"line {line}, value {place}: {cell[:40]!r} is not a number") from None
 
 
 def _numbers(array: Any) -> FloatArray:

@@ -23,11 +23,13 @@ def test_other_cells_and_plain_numbers_stay(cell: str) -> None:
     assert safe_cell(cell) == cell
 
 
+@pytest.mark.fuzz
 @given(st.text())
 def test_the_quote_can_always_be_taken_off_again(text: str) -> None:
     assert restored_cell(safe_cell(text)) == text
 
 
+@pytest.mark.fuzz
 @given(
     st.lists(
         st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.text(st.characters(codec="utf-8"), min_size=1)),
