@@ -3,7 +3,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 
-.PHONY: app test test-slow lint reproduce reproduce-euclidean bench ui-bench clean
+.PHONY: app test test-slow lint reproduce reproduce-euclidean bench campaign ui-bench fuzz soak clean
 
 app: .venv/app.done
 	$(BIN)/python -m streamlit run app.py
@@ -29,8 +29,17 @@ reproduce-euclidean: .venv/app.done
 bench: .venv/app.done
 	$(BIN)/python -m arml_core bench certify
 
+campaign: .venv/test.done
+	$(BIN)/python -m benchmarks.campaign --paper $(CAMPAIGN)
+
 ui-bench: .venv/test.done
 	$(BIN)/python -m benchmarks.ui_bench
+
+fuzz: .venv/test.done
+	$(BIN)/python -m tests.fuzz
+
+soak: .venv/test.done
+	$(BIN)/python -m benchmarks.soak
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -12,9 +12,10 @@ search     any K       ℓ1, ℓ2, ℓ∞                  yes    yes
 `theorem1` and `votes` give the lower side only; `exact` and `search` give both, `exact` always together, `search` as
 close as its budget allows (always together where at most two features can move).
 
-Every `lower` is rounded down by a bound on its floating-point error: at most 4(D + r + 8)·2⁻⁵³ relative to the
-size of the vectors that enter (D features, a metric of rank r), about 10⁻¹² for a thousand features. float32
-points are converted to float64 first; float32 products only choose candidates, with their error bound taken off.
+Every `lower` is rounded down by a bound on its floating-point error: each vector G(x - x_i) counts as off by
+4(D + r + 8)·2⁻⁵³ of its terms' sizes (D features, G of r rows), about 10⁻¹² for a thousand features, and each squared
+distance by four times that. float32 points are converted to float64 first; float32 products only choose candidates,
+with their error bound taken off; float64 products decide where their error bound is at most 1e-8 of the radius.
 The promise covers the distances ``predict`` computes, rounding included, for perturbations up to the data's own
 size.
 """

@@ -1,0 +1,153 @@
+"""What must hold for every problem: each check compares answers with the truth, or with each other.
+
+`lower` is held to ε* where training order decides between equal distances, `upper` to the closed regions (see
+:mod:`tests.attack.oracles`). Only these two comparisons have a tolerance, the oracle's own: its programs are solved in
+float64. Everything else is compared as it is: no proved radius may exceed the size of any point that was seen to flip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from arml_core import AttackResult, Certificates, MahalanobisKNN
+from tests.attack.oracles import Truth
+from tests.attack.problems import Problem
+
+ORACLE_RELATIVE = 1e-7
+ORACLE_ABSOLUTE = 1e-8  # of the largest number in sight
+ORACLE_FAR = 1e6  # of it: what needs a longer move than this counts as impossible
+ROUNDED = 1e-12  # how far a stated size may lie above the size of its point
+SEARCH_SECONDS = 0.2
+BOUNDARY_STEPS = 20
+SLOW = ("search", "whitebox", "boundary")
+
+Answers = dict[str, Certificates | AttackResult]
+
+
+@dataclass(frozen=True)
+class Violation:
+    what: str
+    method: str
+    details: str
+
+    def __str__(self) -> str:
+        return f"{self.method}: {self.what} ({self.details})"
+
+
+def ask(problem: Problem, knn: MahalanobisKNN, slow: Iterable[str] = SLOW) -> Answers:
+    """Every quick certificate that can answer this problem, and those slow methods that are wanted."""
+    x, options = problem.x[None], problem.options
+    answers: Answers = {"votes": knn.certify(x, method="votes", **options)}
+    if problem.k % 2 and _enough_of_each(problem, answers["votes"].predicted[0]):
+        answers["theorem1"] = knn.certify(x, method="theorem1", **options)
+    if problem.k == 1 and problem.threat.norm == 2 and problem.threat.box is None:
+        answers["exact"] = knn.certify(x, method="exact", **options)
+    for method in slow:
+        if method == "search":
+            answers[method] = knn.certify(x, method=method, budget=SEARCH_SECONDS, **options)
+        else:
+            answers[method] = knn.attack(x, method=method, steps=BOUNDARY_STEPS, **options)
+    return answers
+
+
+def violations(problem: Problem, knn: MahalanobisKNN, answers: Answers, real: Truth) -> Iterator[Violation]:
+    """Everything that is wrong with the answers to one problem."""
+    for method, answer in answers.items():
+        lower, upper = lower_of(answer), float(answer.upper[0])
+        if lower is not None:
+            if not lower >= 0:
+                yield Violation("lower is not a radius", method, f"{lower!r}")
+            if used(lower, real.ruled, problem) > 1:
+                yield Violation("lower exceeds the true radius", method, f"{lower!r} > {real.ruled!r}")
+        if used(real.closed, upper, problem) > 1:
+            yield Violation("upper is below the true radius", method, f"{upper!r} < {real.closed!r}")
+        for fault in adversarial_faults(problem, knn, upper, answer.adversarial[0]):
+            yield Violation(fault, method, f"upper {upper!r}, point {answer.adversarial[0].tolist()}")
+    yield from _between_methods(answers)
+    yield from _wrong_label(problem, knn, answers)
+
+
+def _between_methods(answers: Answers) -> Iterator[Violation]:
+    lowers = {method: low for method, answer in answers.items() if (low := lower_of(answer)) is not None}
+    for method, lower in lowers.items():
+        for other, answer in answers.items():
+            if lower > answer.upper[0]:
+                yield Violation(f"beaten by {other}", method, f"{lower!r} > {answer.upper[0]!r}")
+    if lowers.get("theorem1", 0.0) > lowers["votes"] * (1 + ROUNDED):
+        yield Violation("theorem1 exceeds votes", "theorem1", f"{lowers['theorem1']!r} > {lowers['votes']!r}")
+    if lowers["votes"] > lowers.get("search", np.inf):
+        yield Violation("search is below votes", "search", f"{lowers['search']!r} < {lowers['votes']!r}")
+
+
+def _wrong_label(problem: Problem, knn: MahalanobisKNN, answers: Answers) -> Iterator[Violation]:
+    """Where the answer is already wrong the radius is 0."""
+    predicted = answers["votes"].predicted[0]
+    other = next(label for label in knn.classes_ if label != predicted)
+    wrong = knn.certify(problem.x[None], [other], **problem.options)
+    if wrong.lower[0] != 0 or wrong.upper[0] != 0 or wrong.correct[0]:
+        yield Violation("a wrong answer has a radius", "votes", f"{wrong.lower[0]!r}, {wrong.upper[0]!r}")
+
+
+def adversarial_faults(problem: Problem, knn: MahalanobisKNN, upper: float, point: np.ndarray) -> Iterator[str]:
+    """What is wrong with a perturbed point as proof of `upper`; sizes are compared in rational numbers."""
+    if np.isposinf(upper):
+        if not np.isnan(point).all():
+            yield "a point without a size"
+        return
+    if not np.isfinite(point).all():
+        yield "a size without a point"
+        return
+    threat, x, options = problem.threat, problem.x, problem.options
+    clean, moved = knn.predict(np.stack([x, point]), exclude=options["exclude"] and 2 * options["exclude"])
+    if clean == moved:
+        yield "the point does not change the answer"
+    frozen = list(threat.frozen)
+    if not np.array_equal(point[frozen], x[frozen]):
+        yield "a frozen feature moved"
+    if threat.box is not None:
+        low, high = (np.broadcast_to(np.asarray(side, dtype=float), len(x)) for side in threat.box)
+        if np.any(point < np.minimum(low, x)) or np.any(point > np.maximum(high, x)):
+            yield "the point leaves the box"
+    stated, size = Fraction(upper) ** 2, squared_size(problem, point)
+    if not size <= stated <= size * Fraction(1 + ROUNDED) ** 2:
+        yield f"the point has size {float(size) ** 0.5!r}"
+
+
+def squared_size(problem: Problem, point: np.ndarray) -> Fraction:
+    """The square of ‖costs ∘ (point - x)‖ without rounding."""
+    costs = np.ones(len(point)) if problem.threat.costs is None else problem.threat.costs
+    moves = [
+        abs(Fraction(float(w)) * (Fraction(float(p)) - Fraction(float(c))))
+        for w, p, c in zip(costs, point, problem.x, strict=True)
+    ]
+    if problem.threat.norm == 2:
+        return sum((move * move for move in moves), Fraction(0))
+    return (max(moves) if np.isinf(problem.threat.norm) else sum(moves, Fraction(0))) ** 2
+
+
+def lower_of(answer: Any) -> float | None:
+    return float(answer.lower[0]) if isinstance(answer, Certificates) else None
+
+
+def used(smaller: float, larger: float, problem: Problem) -> float:
+    """By how much of the oracle's tolerance `smaller` exceeds `larger`; above 1 is a violation."""
+    far = ORACLE_FAR * problem.size
+    if min(smaller, far) <= min(larger, far):
+        return min(0.0, (min(smaller, far) - min(larger, far)) / _tolerance(min(larger, far), problem))
+    return (min(smaller, far) - larger) / _tolerance(larger, problem)
+
+
+def _tolerance(radius: float, problem: Problem) -> float:
+    return ORACLE_RELATIVE * radius + ORACLE_ABSOLUTE * problem.size
+
+
+def _enough_of_each(problem: Problem, label: Any) -> bool:
+    """Theorem 1 takes the k-th positive and the k-th negative: there must be that many."""
+    kept = np.delete(problem.y, list(problem.exclude))
+    own = int(np.count_nonzero(kept == label))
+    return min(own, len(kept) - own) >= (problem.k + 1) // 2

@@ -1,0 +1,166 @@
+"""Random certification problems of every awkward kind, each a function of a seed and its own number alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from arml_core import MahalanobisKNN, Metric
+from tests.attack.problems import Problem
+from tests.oracles import Threat
+
+METRICS = ("identity", "full", "low rank", "scaled")
+NORMS = (1.0, 2.0, np.inf)
+LAYOUTS = ("plain", "grid", "duplicates", "clusters")
+SCALES = np.array([1e-3, 1.0, 1e3])  # of a badly scaled metric's features
+MOST_SETS = 130  # neighbour sets the oracle enumerates
+
+
+def make_problem(seed: int, number: int) -> Problem:
+    """Problem `number` of a campaign; metrics, norms and layouts come in turn, the rest is drawn."""
+    rng = np.random.default_rng([seed, number])
+    metric, norm = METRICS[number % 4], NORMS[number // 4 % 3]
+    layout = LAYOUTS[number // 12 % 4]
+    d, n = int(rng.choice([1, 2, 3, 3, 4])), int(rng.integers(5, 11))
+    X = _rows(layout, n, d, rng)
+    y = _labels(n, rng)
+    M = _matrix(metric, d, rng)
+    x, own = _point(X, rng)
+    exclude = tuple(sorted({*own, *_others(n, rng)})) if own or rng.random() < 0.1 else ()
+    kept = n - len(exclude)
+    k = int(rng.integers(2, max(3, 2 * kept // 3))) if rng.random() < 0.7 else 1
+    while math.comb(kept, k) > MOST_SETS:
+        k -= 1
+    return Problem(M, X, y, x, k, _threat(norm, X, rng), exclude)
+
+
+def metric_kind(number: int) -> str:
+    return METRICS[number % 4]
+
+
+@dataclass
+class LineProblem(Problem):
+    """A problem in which one feature moves, with the metric given as G: ε* can be had in fractions."""
+
+    G: np.ndarray | None = None
+
+    def fitted(self) -> MahalanobisKNN:
+        return MahalanobisKNN(self.k, Metric.from_components(self.G)).fit(self.X, self.y)
+
+    @property
+    def feature(self) -> int:
+        return self.threat.free(len(self.x))[0]
+
+
+def make_line(seed: int, number: int, factor: float) -> LineProblem:
+    """Line problem `number`, all features in units that make them `factor` times as large."""
+    rng = np.random.default_rng([seed, number, 1])
+    d, n = int(rng.integers(1, 5)), int(rng.integers(5, 14))
+    X = _rows(LAYOUTS[number % 4], n, d, rng)
+    y = _labels(n, rng)
+    G = rng.normal(size=(int(rng.integers(1, d + 1)), d)) if number % 3 else np.diag(2.0 ** rng.integers(-3, 4, size=d))
+    x, own = _point(X, rng)
+    k = int(rng.integers(1, 1 + 2 * (n - len(own)) // 3))
+    feature = int(rng.integers(d))
+    drawn = _threat(NORMS[number % 3], X * factor, rng)
+    threat = replace(drawn, frozen=tuple(f for f in range(d) if f != feature))
+    return LineProblem(G.T @ G, X * factor, y, x * factor, k, threat, own, G)
+
+
+def in_units(problem: Problem, factor: float) -> Problem:
+    """The same problem with all features `factor` times as large."""
+    box = problem.threat.box
+    threat = problem.threat if box is None else replace(problem.threat, box=(box[0] * factor, box[1] * factor))
+    return replace(problem, X=problem.X * factor, x=problem.x * factor, threat=threat)
+
+
+def in_single_precision(problem: Problem) -> Problem:
+    return replace(problem, X=problem.X.astype(np.float32), x=problem.x.astype(np.float32))
+
+
+def as_code(problem: Problem) -> str:
+    """Python that builds the problem's classifier and question without this package."""
+    threat = problem.threat
+    box = None if threat.box is None else tuple(np.asarray(side, dtype=float).tolist() for side in threat.box)
+    costs = None if threat.costs is None else threat.costs.tolist()
+    norm = {1.0: "l1", 2.0: "l2", np.inf: "linf"}[threat.norm]
+    exclude = [list(problem.exclude)] if problem.exclude else None
+    metric = f"np.array({problem.M.tolist()})"
+    if isinstance(problem, LineProblem):
+        metric = f"Metric.from_components({problem.G.tolist()})"
+    return "\n".join(
+        [
+            "import numpy as np",
+            "from arml_core import MahalanobisKNN, Metric, ThreatModel",
+            f"M = {metric}",
+            f"X = np.array({problem.X.tolist()}, dtype=np.{problem.X.dtype})",
+            f"y = np.array({problem.y.tolist()})",
+            f"x = np.array([{problem.x.tolist()}], dtype=np.{problem.x.dtype})",
+            f"threat = ThreatModel('{norm}', costs={costs}, frozen={list(threat.frozen) or None}, box={box})",
+            f"knn = MahalanobisKNN({problem.k}, M).fit(X, y)",
+            f"question = dict(threat=threat, exclude={exclude})",
+            "print(knn.certify(x, method='votes', **question))",
+            "print(knn.certify(x, method='search', **question))",
+        ]
+    )
+
+
+def _rows(layout: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    if layout == "grid":  # whole numbers: distances tie exactly
+        return rng.integers(-2, 3, size=(n, d)).astype(float)
+    X = rng.normal(size=(n, d))
+    if layout == "duplicates":
+        return X[rng.integers(max(2, n // 2), size=n)]
+    if layout == "clusters":
+        return 10.0 * rng.integers(-1, 2, size=(n, 1)) + X
+    return X
+
+
+def _labels(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Two to five classes, two more often than others; the small ones may have a single row."""
+    y = rng.integers(int(rng.choice([2, 2, 3, 4, 5])), size=n)
+    y[:2] = 0, 1
+    return rng.permutation(y)
+
+
+def _matrix(kind: str, d: int, rng: np.random.Generator) -> np.ndarray:
+    if kind == "identity":
+        return np.eye(d)
+    if kind == "scaled":
+        return np.diag(rng.choice(SCALES, size=d))
+    rank = d if kind == "full" else int(rng.integers(1, max(2, d)))
+    g = rng.normal(size=(rank, d))
+    if kind == "low rank" and rng.random() < 0.5:  # small whole numbers: M is singular exactly
+        g = rng.integers(-1, 3, size=(rank, d)).astype(float)
+        g[0, 0] = 1.0
+    return g.T @ g
+
+
+def _point(X: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, tuple[int, ...]]:
+    """A test point, and the training row it is, if it is left out of its own neighbours."""
+    kind = rng.choice(["anywhere", "middle", "training row", "leave one out"])
+    a, b = rng.integers(len(X), size=2)
+    if kind == "anywhere":
+        return X[a] + rng.normal(size=X.shape[1]), ()
+    if kind == "middle":
+        return (X[a] + X[b]) / 2, ()
+    return X[a].copy(), (int(a),) if kind == "leave one out" else ()
+
+
+def _others(n: int, rng: np.random.Generator) -> list[int]:
+    return [int(r) for r in rng.choice(n, size=rng.integers(0, 2), replace=False)]
+
+
+def _threat(norm: float, X: np.ndarray, rng: np.random.Generator) -> Threat:
+    d = X.shape[1]
+    costs = 2.0 ** rng.uniform(-2, 2, size=d) if rng.random() < 0.25 else None
+    n_frozen = int(rng.integers(1, d)) if d > 1 and rng.random() < 0.25 else 0
+    frozen = tuple(sorted(int(f) for f in rng.choice(d, size=n_frozen, replace=False)))
+    box = None
+    if rng.random() < 0.3:
+        width = np.ptp(X, axis=0)
+        low = X.min(axis=0) + rng.uniform(-0.5, 0.3, size=d) * width
+        box = (low, low + rng.uniform(0.4, 1.5) * width)
+    return Threat(norm, costs, frozen, box)

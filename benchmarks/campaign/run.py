@@ -1,0 +1,61 @@
+"""The random problems against the exhaustive oracle."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+
+from tests.attack.oracles import Truth, truth
+from tests.attack.problems import Problem
+
+from .checks import Answers, Violation, ask, violations
+from .problems import LAYOUTS, METRICS, NORMS, make_problem, metric_kind
+from .tally import Tally
+
+ROUND = len(METRICS) * len(NORMS) * len(LAYOUTS)  # after this many problems all combinations have come
+
+SLOW = ("search", "whitebox", "search", "boundary")  # one of them for each problem; `search` has an attack in it
+
+
+def run_problems(seed: int, numbers: range, deadline: float) -> Tally:
+    """Ask and check problem after problem, until the deadline at most."""
+    tally = Tally()
+    for number in numbers:
+        if time.monotonic() > deadline:
+            print(f"stopped by the time limit after {tally.problems:,} of {len(numbers):,} problems")
+            break
+        problem = make_problem(seed, number)
+        found = guarded(lambda p=problem, n=number: _one(p, n, tally))
+        tally.report(found, f"problem {number} of seed {seed}", problem)
+        if tally.problems % 1000 == 0:
+            print(f"{tally.problems:,} problems, {tally.violations} violations", file=sys.stderr, flush=True)
+    return tally
+
+
+def _one(problem: Problem, number: int, tally: Tally) -> list[Violation]:
+    knn = problem.fitted()
+    answers = ask(problem, knn, slow=[SLOW[number // ROUND % len(SLOW)]])
+    real = true_radii(problem, answers)
+    tally.add(problem, metric_kind(number), answers, real)
+    return list(violations(problem, knn, answers, real))
+
+
+def true_radii(problem: Problem, answers: Answers) -> Truth:
+    """The oracle's radii for the label that the classifier gives."""
+    X, x = problem.X.astype(float), problem.x.astype(float)
+    label = answers["votes"].predicted[0]
+    return truth(problem.M, X, problem.y, x, label, problem.k, problem.threat, problem.exclude)
+
+
+def guarded(work: Callable[[], list[Violation]]) -> list[Violation]:
+    """What `work` finds; an error, or a warning about numbers, is a violation as well."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            return work()
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            return [Violation(f"{type(error).__name__}: {error}", "engine", f"{last.name}, line {last.lineno}")]

@@ -1,0 +1,118 @@
+"""Numbers under stress: single precision, other units, exact arithmetic."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from tests import rational
+from tests.attack.oracles import Truth
+
+from .checks import Answers, Violation, ask, lower_of, violations
+from .problems import LineProblem, in_single_precision, in_units, make_line, make_problem, metric_kind
+from .run import guarded, true_radii
+from .tally import Tally
+
+DECIMAL_UNITS = (1e-6, 1e-3, 1e3, 1e6)
+BINARY_UNITS = (2.0**-20, 2.0**-10, 2.0**10, 2.0**20)  # multiplying by these rounds nothing
+SAME = 1e-9  # relative: radii of one problem in two units, or in two precisions of the same numbers
+
+
+def run_precision(seed: int, numbers: range, deadline: float) -> Tally:
+    """Problems rounded to float32: as sound as others, and with the radii of the same numbers in float64."""
+    tally = Tally()
+    for number in numbers:
+        if time.monotonic() > deadline:
+            break
+        problem = in_single_precision(make_problem(seed, number))
+
+        def one(problem=problem, number=number) -> list[Violation]:
+            knn = problem.fitted()
+            answers = ask(problem, knn)
+            real = true_radii(problem, answers)
+            tally.add(problem, metric_kind(number), answers, real)
+            double = in_units(problem, 1.0)
+            double.X, double.x = double.X.astype(float), double.x.astype(float)
+            return [
+                *violations(problem, knn, answers, real),
+                *_differences(answers, ask(double, double.fitted(), slow=()), 1.0),
+            ]
+
+        tally.report(guarded(one), f"problem {number} of seed {seed} in float32", problem)
+    return tally
+
+
+def run_units(seed: int, numbers: range, deadline: float) -> Tally:
+    """Problems in other units: sound in any, and with radii in proportion where nothing is rounded."""
+    tally = Tally()
+    for number in numbers:
+        if time.monotonic() > deadline:
+            break
+        plain = make_problem(seed, number)
+        factor = (*DECIMAL_UNITS, *BINARY_UNITS)[number // 4 % 8]
+        scaled = in_units(plain, factor)
+
+        def one(plain=plain, scaled=scaled, factor=factor, number=number) -> list[Violation]:
+            knn = scaled.fitted()
+            answers = ask(scaled, knn)
+            real = true_radii(scaled, answers)
+            tally.add(scaled, metric_kind(number), answers, real)
+            found = list(violations(scaled, knn, answers, real))
+            if factor in BINARY_UNITS:
+                found += _differences(answers, ask(plain, plain.fitted(), slow=()), factor)
+            return found
+
+        tally.report(guarded(one), f"problem {number} of seed {seed} times {factor}", scaled)
+    return tally
+
+
+def run_lines(seed: int, numbers: range, deadline: float) -> Tally:
+    """Problems on a line in units from 1e-6 to 1e6: `lower` is at most ε* in fractions, with no tolerance at all."""
+    tally = Tally()
+    for number in numbers:
+        if time.monotonic() > deadline:
+            break
+        problem = make_line(seed, number, (1.0, *DECIMAL_UNITS)[number % 5])
+
+        def one(problem=problem) -> list[Violation]:
+            knn = problem.fitted()
+            answers = ask(problem, knn)
+            exact = exact_line_radius(problem, answers)
+            rounded = np.inf if exact is None else float(exact)
+            tally.add(problem, "full", answers, Truth(rounded, rounded, rounded))
+            found = list(violations(problem, knn, answers, Truth(0.0, np.inf, np.inf)))
+            return found + _above(answers, exact)
+
+        tally.report(guarded(one), f"line problem {number} of seed {seed}", problem)
+    return tally
+
+
+def exact_line_radius(problem: LineProblem, answers: Answers) -> rational.Fraction | None:
+    """ε* of a line problem, in fractions."""
+    threat, at = problem.threat, problem.feature
+    cost = 1.0 if threat.costs is None else threat.costs[at]
+    box = None if threat.box is None else (threat.box[0][at], threat.box[1][at])
+    label = answers["votes"].predicted[0]
+    return rational.line_radius(
+        problem.G, problem.X, problem.y, problem.x, problem.k, at, cost, box, problem.exclude, label
+    )
+
+
+def _above(answers: Answers, exact: rational.Fraction | None) -> list[Violation]:
+    found = []
+    for method, answer in answers.items():
+        lower = lower_of(answer)
+        if exact is not None and lower is not None and (np.isinf(lower) or rational.Fraction(lower) > exact):
+            found.append(Violation("lower exceeds the radius in fractions", method, f"{lower!r} > {float(exact)!r}"))
+    return found
+
+
+def _differences(answers: Answers, others: Answers, factor: float) -> list[Violation]:
+    """Methods whose bounds are not `factor` times those of another run; `search` is left to its clock."""
+    found = []
+    for method in {"theorem1", "votes", "exact"} & answers.keys() & others.keys():
+        here, there = lower_of(answers[method]), lower_of(others[method]) * factor
+        if here != there and not abs(here - there) <= SAME * max(here, there):
+            found.append(Violation("lower is out of proportion", method, f"{here!r} instead of {there!r}"))
+    return found

@@ -1,0 +1,95 @@
+"""What a campaign has seen: counts per method, norm and kind of metric, how close it came, and what was wrong."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tests.attack.oracles import Truth
+from tests.attack.problems import Problem
+
+from .checks import Answers, Violation, lower_of
+from .problems import METRICS, NORMS, as_code
+
+METHODS = ("theorem1", "votes", "exact", "search", "whitebox", "boundary")
+NAMES = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
+MET = 1e-6  # a bound this close to the truth, relative or against the data, meets it
+
+
+@dataclass
+class Tally:
+    answered: Counter[tuple[str, float, str]] = field(default_factory=Counter)
+    met: Counter[tuple[str, str]] = field(default_factory=Counter)
+    sides: Counter[tuple[str, str]] = field(default_factory=Counter)
+    tightest: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(lambda: np.inf))
+    kinds: Counter[str] = field(default_factory=Counter)
+    problems: int = 0
+    violations: int = 0
+
+    def add(self, problem: Problem, metric: str, answers: Answers, real: Truth) -> None:
+        self.problems += 1
+        for method, answer in answers.items():
+            self.answered[method, problem.threat.norm, metric] += 1
+            lower, upper = lower_of(answer), float(answer.upper[0])
+            if lower is not None:
+                self._side(method, "lower", problem, lower, real.ruled)
+            if np.isfinite(upper):
+                self._side(method, "upper", problem, real.closed, upper)
+        self.kinds.update(_kinds(problem, real))
+
+    def _side(self, method: str, side: str, problem: Problem, small: float, large: float) -> None:
+        if not (0 < large < np.inf and small < np.inf):
+            return  # nothing to come close to
+        self.sides[method, side] += 1
+        self.tightest[method, side] = min(self.tightest[method, side], (large - small) / large)
+        self.met[method, side] += large - small <= MET * max(large, problem.size)
+
+    def report(self, found: list[Violation], where: str, problem: Problem) -> None:
+        """Print what was found wrong with a problem, and how to see it again."""
+        self.violations += len(found)
+        if found:
+            print(f"\nVIOLATION in {where}")
+            for violation in found:
+                print(f"  {violation}")
+            print("\n".join(f"    {line}" for line in as_code(problem).splitlines()), flush=True)
+
+    def table(self) -> str:
+        lines = [f"{'method':10s}{'norm':6s}" + "".join(f"{kind:>10s}" for kind in METRICS)]
+        for method in METHODS:
+            for norm in NORMS:
+                counts = [self.answered[method, norm, kind] for kind in METRICS]
+                if any(counts):
+                    lines.append(f"{method:10s}{NAMES[norm]:6s}" + "".join(f"{count:10,d}" for count in counts))
+        lines.append("\nbound               0 < ε* < ∞   meets ε*   smallest distance to it, relative")
+        for method in METHODS:
+            for side in ("lower", "upper"):
+                n = self.sides[method, side]
+                if n:
+                    lines.append(
+                        f"{method:10s}{side:8s}{n:12,d}{self.met[method, side] / n:11.1%}"
+                        f"{self.tightest[method, side]:36.1e}"
+                    )
+        kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(self.kinds.items()))
+        lines.append(f"\nproblems with: {kinds}")
+        return "\n".join(lines)
+
+
+def _kinds(problem: Problem, real: Truth) -> list[str]:
+    threat = problem.threat
+    marks = {
+        "K = 1": problem.k == 1,
+        "odd K > 1": problem.k > 1 and problem.k % 2 == 1,
+        "even K": problem.k % 2 == 0,
+        "more than 2 classes": len(set(problem.y.tolist())) > 2,
+        "a box": threat.box is not None,
+        "costs": threat.costs is not None,
+        "frozen features": bool(threat.frozen),
+        "rows left out": bool(problem.exclude),
+        "duplicates": len(np.unique(problem.X, axis=0)) < len(problem.X),
+        "ties that no move can break": not real.closed == real.ruled == real.open,
+        "no way to flip": bool(np.isposinf(real.ruled)),
+        "a radius of 0": real.ruled == 0,
+    }
+    return [name for name, holds in marks.items() if holds]
