@@ -10,11 +10,11 @@ from pages.components.certify.results import results_of, work_of
 from pages.components.certify.sources import find_sources
 from pages.components.certify.steps import show_steps
 from pages.components.certify.verdicts_step import radius_of, show_verdicts
-from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
+from pages.components.shell import enter, spare_imports_from_collection, style_page
 
 stayed = enter("certify")
 asked = CHOICES.load(stayed)
-narrow_margins()
+style_page()
 st.markdown("### Certify a file\nWhich rows of your table could a small change flip, how small, and what change?")
 CHOICES.show_notices()
 

@@ -9,7 +9,7 @@ from pages.components.compare.controls import sidebar
 from pages.components.compare.live import SIGNATURE, show_offers, watch_store
 from pages.components.compare.panels import show_charts
 from pages.components.compare.words import show_empty, show_nothing_fits
-from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
+from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
 stayed = enter("compare")
@@ -20,7 +20,7 @@ scene = resolve(view, catalogue)
 charts, missing = make_charts(view, scene, catalogue)
 
 with st.sidebar:
-    narrow_margins()
+    style_page()
 if catalogue.datasets:
     sidebar(view, scene, catalogue)
 CHOICES.show_notices()

@@ -7,7 +7,7 @@ from pages.components.inspect.controls import row_controls, show_choice, sidebar
 from pages.components.inspect.flow import find_another, load, question_of, show_metric_part, show_point_part
 from pages.components.inspect.sources import load_catalogue, resolve
 from pages.components.plain import plain
-from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
+from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
 stayed = enter("inspect")
@@ -15,7 +15,7 @@ view = CHOICES.load(stayed)
 catalogue = load_catalogue()
 source, missing = resolve(view, catalogue)
 with st.sidebar:
-    narrow_margins()
+    style_page()
     if source is not None:
         sidebar(view, source, catalogue)
 CHOICES.show_notices()

@@ -10,12 +10,12 @@ from pages.components.paper.robust_curves import show_figure2, show_sensitivity
 from pages.components.paper.summary import show_summary
 from pages.components.paper.tables import show_table
 from pages.components.paper.toy import show_figure1
-from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
+from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
 stayed = enter("paper")
 view = CHOICES.load(stayed)
-narrow_margins()
+style_page()
 st.markdown(
     "*Provably Robust Metric Learning* (Wang, Liu, Yi, Jiang and Hsieh, NeurIPS 2020): its tables and figures, and "
     "beside each number the one that this engine computes."

@@ -11,7 +11,7 @@ from pages.components.edits import fitting
 from pages.components.hints import show_hint, show_lesson, show_notices
 from pages.components.panels import show_panels, show_search_longer
 from pages.components.picture_clicks import listen
-from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
+from pages.components.shell import enter, spare_imports_from_collection, style_page
 
 stayed = enter("playground")
 session.load_view(stayed)
@@ -29,7 +29,7 @@ with above:
         show_hint()
 sidebar(view, points)
 with st.sidebar:
-    narrow_margins()
+    style_page()
 show_search_longer(view, panels)
 show_below(session.current(), points, panels)
 session.publish()

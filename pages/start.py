@@ -11,7 +11,7 @@ from pages.components.doors import show_doors
 from pages.components.glossary import TERMS
 from pages.components.jobs import show_running_jobs
 from pages.components.on_demand import on_demand
-from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
+from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.theme import current_style
 from pages.components.view import DEFAULT
 
@@ -39,7 +39,7 @@ with picture:
     show_formula()
     on_demand("The data behind the picture (CSV)", "start_open_data", lambda: download_of(panel, "start_csv"))
 
-narrow_margins()
+style_page()
 show_doors()
 
 st.subheader("Running jobs")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from arml_core.jobs import StoreError
 from pages.components.on_demand import on_demand
-from pages.components.shell import enter, narrow_margins, spare_imports_from_collection
+from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.train.catalog import offer_of, offers
 from pages.components.train.choices import choices
 from pages.components.train.detail import show_training
@@ -18,7 +18,7 @@ from pages.components.visitor import looking, show_private_notice
 
 stayed = enter("train")
 chosen = choices.load(stayed)
-narrow_margins()
+style_page()
 st.markdown(
     "Pick datasets and methods; each training runs in the background, and you may close this page meanwhile. "
     "Then evaluate how robust the learned metric is."

@@ -11,6 +11,7 @@ from . import session
 from .address import link_to
 from .compute import Panel, Points
 from .controls import REFUSED
+from .csv_out import csv_bytes
 from .edits import as_tuples, with_points
 from .on_demand import on_demand
 from .snippet import python_lines
@@ -98,7 +99,7 @@ def download_of(panel: Panel, key: str) -> None:
     """A button for the numbers of one picture."""
     st.download_button(
         panel.title,
-        data=lambda: plane_table(panel.plane, panel.probe).to_csv(index=False).encode(),
+        data=lambda: csv_bytes(plane_table(panel.plane, panel.probe)),
         file_name=f"playground-{panel.title.lower()}.csv",
         mime="text/csv",
         key=key,

@@ -12,6 +12,7 @@ from .certificates import LONGER_SECONDS, SEARCH_SECONDS
 from .chart import show_chart
 from .compute import Panel, Points, arml_training, panel_of, points_of
 from .controls import bound, method_picker
+from .csv_out import csv_bytes
 from .on_demand import on_demand
 from .theme import current_style
 from .view import EPOCH_STEP, EPOCHS, View
@@ -154,7 +155,7 @@ def _training_curve(view: View, points: Points) -> None:
     st.caption("Look for the flat end: more epochs would change little.")
     st.download_button(
         "Curve as CSV",
-        data=lambda: training_table(training.loss, training.radius).to_csv(index=False).encode(),
+        data=lambda: csv_bytes(training_table(training.loss, training.radius)),
         file_name="arml-training.csv",
         mime="text/csv",
         key="pg_curve_csv",

@@ -36,11 +36,15 @@ def spare_imports_from_collection() -> None:
     gc.freeze()
 
 
-def narrow_margins() -> None:
-    """Give the room beside the page to the pictures."""
+def style_page() -> None:
+    """Give the room beside the page to the pictures, and leave CSV files to the pages' own buttons.
+
+    The button that Streamlit puts above a table writes cells as they are: a spreadsheet would run a formula in them.
+    """
     st.html(
         "<style>[data-testid=stMainBlockContainer] {padding-left: clamp(1rem, 2.5vw, 3rem); "
-        "padding-right: clamp(1rem, 2.5vw, 3rem);}</style>"
+        "padding-right: clamp(1rem, 2.5vw, 3rem);} "
+        "[data-testid=stElementToolbarButton]:has([aria-label^='Download as CSV']) {display: none;}</style>"
     )
 
 

@@ -19,6 +19,7 @@ from arml_core.report import (
 )
 
 from ..chart import show_chart
+from ..csv_out import csv_bytes
 from ..theme import current_style
 from .choices import ORDERS, SHOWN, Asked, bound, look, set_field
 from .results import Results, Work
@@ -247,7 +248,7 @@ def _show_charts(work: Work, results: Results, radius: float) -> None:
         st.caption(f"Look for bars far to the left of the dotted line: small changes flip these rows.{beyond}")
         st.download_button(
             "Bars as CSV",
-            data=lambda: histogram_table(histogram).to_csv(index=False).encode(),
+            data=lambda: csv_bytes(histogram_table(histogram)),
             file_name="radii.csv",
             mime="text/csv",
             key="cf_histogram_csv",
@@ -267,7 +268,7 @@ def _show_charts(work: Work, results: Results, radius: float) -> None:
         st.caption(f"Look at the height at ε: the share of rows that a change of that size may flip, {words}.")
         st.download_button(
             "Curve as CSV",
-            data=lambda: curves_table([line], top).to_csv(index=False).encode(),
+            data=lambda: csv_bytes(curves_table([line], top)),
             file_name="robust-error.csv",
             mime="text/csv",
             key="cf_curve_csv",

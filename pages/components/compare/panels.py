@@ -7,12 +7,12 @@ import math
 import pandas as pd
 import streamlit as st
 
-from arml_core.datasets.table import safe_cell
 from arml_core.figures import curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
 from arml_core.figures.curves import CONFIDENCE, best_rows, largest_radius
 
 from ..address import link_to
 from ..chart import Mark, show_chart
+from ..csv_out import csv_bytes
 from ..on_demand import on_demand
 from ..theme import current_style
 from .charts import Chart, Scene
@@ -166,7 +166,7 @@ def _exports(chart: Chart, index: int, upto: float, confidence: float | None) ->
         picture_buttons(f"cmp_curves{index}", chart.title, name, style.paper, style.ink)
         st.download_button(
             "CSV",
-            data=lambda: csv_of(curves_table(chart.lines, upto, confidence)),
+            data=lambda: csv_bytes(curves_table(chart.lines, upto, confidence)),
             file_name=f"{name}.csv",
             mime="text/csv",
             key=f"cmp_csv{index}",
@@ -203,7 +203,7 @@ def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:
         st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {chart.title}' if titled else ''}**", width="content")
         st.download_button(
             "Table as CSV",
-            data=lambda: csv_of(table.assign(epsilon=epsilon)),
+            data=lambda: csv_bytes(table.assign(epsilon=epsilon)),
             file_name=f"{file_name(chart)}-table.csv",
             mime="text/csv",
             key=f"cmp_table_csv{index}",
@@ -228,12 +228,6 @@ def _cell(value: object, is_best: bool) -> str:
     else:
         text = f"{value:,}" if isinstance(value, int) else str(value)
     return f"**{text}** ★" if is_best else text
-
-
-def csv_of(table: pd.DataFrame) -> bytes:
-    """Full precision; titles that people chose are made safe for spreadsheets."""
-    safe = table.assign(method=[safe_cell(text) for text in table["method"]])
-    return safe.to_csv(index=False).encode()
 
 
 def file_name(chart: Chart) -> str:

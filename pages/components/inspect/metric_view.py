@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.datasets import Dataset
-from arml_core.datasets.table import write_csv
 from arml_core.figures import spectrum_alt
 from arml_core.figures.metric import (
     SHOWN_IN_FULL,
@@ -30,6 +29,7 @@ from arml_core.figures.rows import BARS_SHOWN
 from arml_core.figures.words import number
 
 from ..chart import show_chart
+from ..csv_out import csv_bytes
 from ..plain import plain
 from ..theme import current_style
 from .choices import View
@@ -186,15 +186,9 @@ def csv_button(view: View, what: str, table: Callable[[], pd.DataFrame], data: D
     """The numbers of a chart, every digit, safe in a spreadsheet."""
     if "csv" in view.hide:
         return
-
-    def text() -> bytes:
-        found = table()
-        rows = ([None if pd.isna(value) else value for value in row] for row in found.itertuples(index=False))
-        return write_csv([str(name) for name in found.columns], rows).encode()
-
     st.download_button(
         "CSV",
-        data=text,
+        data=lambda: csv_bytes(table()),
         file_name=f"{file_word(data.name or data.title)}-{what}.csv",
         mime="text/csv",
         key=f"inspect_csv_{what}",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
+from ..csv_out import csv_bytes
 from ..on_demand import on_demand
 from .choices import CHOICES, View
 
@@ -16,7 +17,7 @@ def show_take_away(view: View, table: Callable[[], pd.DataFrame], name: str, com
     if "export" not in view.hide:
         st.download_button(
             "CSV",
-            data=lambda: table().to_csv(index=False).encode(),
+            data=lambda: csv_bytes(table()),
             file_name=f"{name}.csv",
             mime="text/csv",
             key=f"paper_csv_{name}",

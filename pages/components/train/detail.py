@@ -23,6 +23,7 @@ from arml_core.jobs.spec import GIVEN
 from arml_core.learners.storage import save_metric
 
 from ..chart import show_chart
+from ..csv_out import csv_bytes
 from ..on_demand import on_demand
 from ..plain import plain
 from ..theme import current_style
@@ -281,7 +282,7 @@ def _settings(job: JobStatus) -> None:
 def _data(job: JobStatus) -> None:
     def table() -> bytes:
         history = looking().history(job.id)
-        return history_table(history.steps, history.values).to_csv(index=False).encode()
+        return csv_bytes(history_table(history.steps, history.values))
 
     st.caption("A row per reported step: the quantities of the charts and the largest eigenvalues where recorded.")
     st.download_button(

@@ -16,6 +16,7 @@ from arml_core.results import Evaluation
 from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..chart import show_chart
+from ..csv_out import csv_bytes
 from ..on_demand import on_demand
 from ..plain import plain
 from ..theme import current_style
@@ -402,7 +403,7 @@ def _after(run: JobStatus, jobs: list[JobStatus], lines: list[RobustLine], chose
         if "data-out" not in chosen.hide:
             st.download_button(
                 "The curves as CSV",
-                data=lambda: curves_table(lines).to_csv(index=False).encode(),
+                data=lambda: csv_bytes(curves_table(lines)),
                 file_name=file_name(run, "csv").replace(".csv", "-curves.csv"),
                 mime="text/csv",
                 key="train_curves_csv",
