@@ -35,7 +35,7 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     """A reader of whole numbers within limits."""
 
     def read(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
+        if not text.isascii() or not text.isdigit() or len(text) > LONGEST or not low <= int(text) <= high:
             raise ValueError(f"it takes a whole number from {low} to {high}")
         return int(text)
 

@@ -1,7 +1,12 @@
 """Whatever the bytes are: a table or a typed problem, never a traceback, and memory stays bounded."""
 
+import bz2
+import encodings.aliases
+import gzip
+import io
 import random
 import tracemalloc
+import zipfile
 from typing import Any, get_args
 
 import numpy as np
@@ -12,6 +17,9 @@ from hypothesis import strategies as st
 from arml_core.datasets.table import MAX_BYTES, Problem, Problems, Table, read_table, select
 from arml_core.datasets.table.problems import Severity
 
+pytestmark = pytest.mark.fuzz
+
+ENCODINGS = sorted(set(encodings.aliases.aliases.values()) | {"idna", "punycode", "unicode_escape", "undefined", "x"})
 LINE_ENDS = ["\n", "\r\n", "\r", "\n\n", " \n"]
 SEPARATORS = [",", ";", "\t", "|"]
 BOMS = [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff"]
@@ -19,7 +27,7 @@ CELLS = st.one_of(
     st.floats().map(repr),
     st.integers(-5, 5).map(str),
     st.sampled_from(
-        ["", "NA", "inf", "1e400", "nan", "1,5", "abc", "=1+1", "'-", '"', '""', '"a', "x\x00y", " ", "\x1a"]
+        ["", "NA", "inf", "1e400", "-1e999", "nan", "1,5", "abc", "=1+1", "'-", '"', '""', '"a', "x\x00y", " ", "\x1a"]
     ),
     st.text(max_size=5),
 )
@@ -161,6 +169,41 @@ def test_memory_grows_with_the_file_and_no_faster(line: bytes) -> None:
     assert table is not None
     assert table.n_rows == 40_000
     assert peak < 12 * len(content) + 10 * 2**20
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60), st.sampled_from(ENCODINGS))
+@settings(max_examples=250, deadline=None)
+def test_every_codec_is_a_text_encoding_or_refused(content: str | bytes, encoding: str) -> None:
+    raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+    try:
+        "".encode(encoding)
+        known = encoding not in ("idna", "punycode", "raw_unicode_escape", "unicode_escape")
+    except (LookupError, UnicodeError):
+        known = False
+    if known:
+        is_sound(*read_table(raw, encoding=encoding))
+    else:
+        with pytest.raises(ValueError, match=f"there is no text encoding '{encoding}'"):
+            read_table(raw, encoding=encoding)
+
+
+def _zipped(content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("table.csv", content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, _zipped])
+def test_a_packed_bomb_is_named_and_not_unpacked(pack: Any) -> None:
+    content = pack(bytes(20 * 2**20))
+    tracemalloc.start()
+    table, found = read_table(content)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert table is None
+    assert "archive" in found[0].message
+    assert peak < 2**20
 
 
 def test_the_size_limit_is_stated_in_bytes() -> None:

@@ -21,6 +21,8 @@ from pages.components.view import (
     to_query,
 )
 
+pytestmark = pytest.mark.fuzz
+
 coordinate = st.floats(-1000, 1000).map(rounded)
 point = st.tuples(coordinate, coordinate, st.integers(0, 3))
 points = st.lists(point, min_size=1, max_size=20).map(lambda found: ((0.0, 0.0, 0), (1.0, 1.0, 1), *found))

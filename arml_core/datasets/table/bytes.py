@@ -44,6 +44,8 @@ _MAGIC = (
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
     (b"\x93NUMPY", "a NumPy file"),
 )
+_NOTATIONS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"})
+"""Codecs of Python that write text in other text; some take the square of the time."""
 _MARKUP = (
     (b"<!doctype html", "an HTML page"),
     (b"<html", "an HTML page"),
@@ -117,13 +119,21 @@ def find_encoding(content: bytes) -> tuple[str, Problem | None] | Problem:
     return offers[0][0], problems.not_utf8(offers)
 
 
+def text_encoding(name: str) -> str:
+    """The codec's own name for a text encoding; a ValueError for what is none ('zip', 'idna', a slip of the pen)."""
+    try:
+        found = codecs.lookup(name).name
+        "".encode(found)  # refuses codecs from bytes to bytes
+    except (LookupError, ValueError) as error:
+        raise ValueError(f"there is no text encoding {name[:40]!r}") from error
+    if found in _NOTATIONS:
+        raise ValueError(f"there is no text encoding {name[:40]!r}")
+    return found
+
+
 def undecodable_line(content: bytes, encoding: str) -> int | None:
     """The first line that cannot be decoded, or None if all can. Decodes by pieces."""
-    try:
-        decoder = codecs.getincrementaldecoder(encoding)("strict")
-        "".encode(encoding)  # refuses codecs that are not text encodings, such as 'zip'
-    except LookupError as error:
-        raise ValueError(f"there is no text encoding {encoding!r}") from error
+    decoder = codecs.getincrementaldecoder(text_encoding(encoding))("strict")
     for start in range(0, len(content), SAMPLE_BYTES):
         piece = content[start : start + SAMPLE_BYTES]
         try:

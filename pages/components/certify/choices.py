@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -12,9 +11,11 @@ from typing import Any
 import streamlit as st
 
 from arml_core.certify import METHODS
-from arml_core.learners.registry import LEARNERS
+from arml_core.datasets.table.bytes import text_encoding
+from arml_core.learners.registry import LEARNERS, LearnerEntry
 
 from ..address import Choices, flag, keys_of, one_of, real, several_of, whole
+from .samples import SAMPLES
 
 STEPS = ("rows", "columns", "metric")
 MODES = ("one", "two", "run")
@@ -23,9 +24,10 @@ SIZES = ("scaled", "file", "own")
 SHOWN = ("all", "certified", "undecided", "attackable", "wrong")
 ORDERS = ("fragile", "robust", "file")
 HIDEABLE = ("steps", "downloads", "python", "formula", "charts")
-_FILE = re.compile(r"[0-9a-f]{64}|[a-z]{3,20}")
+_FILE = re.compile("|".join(["[0-9a-f]{64}", *SAMPLES]))
 _JOB = re.compile(r"[0-9a-f]{32}")
 LONGEST_JSON = 20_000
+LARGEST_SETTING = 10**9
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,7 @@ class Asked:
 
 
 def _encoding(value: Any) -> str:
-    try:
-        return codecs.lookup(str(value)[:40]).name if isinstance(value, str) else _refuse()
-    except LookupError:
-        return _refuse()
+    return text_encoding(value) if isinstance(value, str) else _refuse()
 
 
 def _refuse() -> Any:
@@ -116,14 +115,23 @@ USE = {
 }
 
 
+def _parsed(text: str) -> Any:
+    """The value of a JSON text; None for what is too long, too deep, not finite or cannot be written again."""
+    if len(text) > LONGEST_JSON:
+        return None
+    try:
+        found = json.loads(text)
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
 def _json(checks: Mapping[str, Callable[[Any], Any]] | Callable[[Any], Any]) -> Callable[[str], dict[str, Any]]:
     """A reader of a JSON object: each entry is checked by the entry of its name, or all by one function."""
 
     def read(text: str) -> dict[str, Any]:
-        try:
-            found = json.loads(text) if len(text) <= LONGEST_JSON else None
-        except ValueError:
-            found = None
+        found = _parsed(text)
         if not isinstance(found, dict):
             raise ValueError("it takes a JSON object")
         known = checks if isinstance(checks, Mapping) else dict.fromkeys(found, checks)
@@ -138,7 +146,7 @@ def _json(checks: Mapping[str, Callable[[Any], Any]] | Callable[[Any], Any]) -> 
 def _names(text: str) -> tuple[str, ...]:
     """A reader of a JSON list of names."""
     try:
-        return _texts(json.loads(text) if len(text) <= LONGEST_JSON else None)
+        return _texts(_parsed(text))
     except ValueError:
         raise ValueError("it takes a JSON list of names") from None
 
@@ -159,8 +167,30 @@ def _jobs(text: str) -> tuple[str, ...]:
     return found
 
 
-def _plain_value(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | int | float) else _refuse()
+def _params(text: str) -> dict[str, Any]:
+    """A reader of a learner's parameters: each must be one that some learner takes."""
+    found = _json(lambda value: value)(text)
+    for name, value in found.items():
+        if not any(_takes(entry, name, value) for entry in LEARNERS.values()):
+            raise ValueError(f"no method takes '{name[:24]}' with this value")
+    return found
+
+
+def _takes(entry: LearnerEntry, name: str, value: Any) -> bool:
+    """Whether a value is one for this parameter of this learner, and one that a number field can show."""
+    if isinstance(value, bool | list | dict) or (isinstance(value, int | float) and abs(value) > LARGEST_SETTING):
+        return False
+    try:
+        entry.parameter(name).check(value)
+    except ValueError:
+        return False
+    return True
+
+
+def parameters_of(asked: Asked) -> dict[str, Any]:
+    """Of the chosen parameters those that the chosen learner takes; the rest are its defaults."""
+    entry = LEARNERS[asked.metric]
+    return {name: value for name, value in asked.params.items() if _takes(entry, name, value)}
 
 
 def _written(value: Mapping[str, Any]) -> str:
@@ -181,7 +211,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "size": one_of(SIZES),
     "costs": _json(_cost),
     "metric": one_of((*LEARNERS, "run")),
-    "params": _json(_plain_value),
+    "params": _params,
     "seed": whole(0, 9999),
     "k": whole(1, 999),
     "norm": one_of(("l1", "l2", "linf")),

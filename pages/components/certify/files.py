@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -15,26 +14,11 @@ from arml_core.datasets.table.problems import too_large
 
 from ..visitor import asking, looking
 from .choices import change, open_steps
+from .samples import FOLDER, SAMPLES
 
-FOLDER = Path(__file__).parents[3] / "data" / "samples"
 LONGEST_TITLE = 80
 KEPT_SECONDS = 3600
 """How long a file that was read stays in memory; then it is read again, if it has not expired."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A file that ships: what it shows, and what each of its columns is for."""
-
-    words: str
-    use: Mapping[str, Any]
-
-
-SAMPLES = {
-    "pumps": Sample("98 pumps, ok or worn; eight are fragile", {"label": "state"}),
-    "bottles": Sample("120 bottles from three machines, all robust", {"label": "machine"}),
-    "messy": Sample("what real exports look like: everything goes wrong", {}),
-}
 
 
 @dataclass(frozen=True, eq=False)

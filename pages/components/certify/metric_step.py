@@ -16,7 +16,7 @@ from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..plain import plain
 from ..visitor import asking, looking
-from .choices import Asked, bound, change, current, set_field
+from .choices import Asked, bound, change, current, parameters_of, set_field
 from .files import clean_title
 from .prepare import Prepared, largest_k, method_of, neighbour_problems, threat_of
 from .problems import show_problems
@@ -204,7 +204,7 @@ def _show_parameters(asked: Asked) -> None:
 
 
 def _show_parameter(asked: Asked, parameter: Parameter) -> None:
-    value = asked.params.get(parameter.name, parameter.default)
+    value = parameters_of(asked).get(parameter.name, parameter.default)
     whole = parameter.kind == "int"
     kind = int if whole else float
     st.number_input(

@@ -15,8 +15,9 @@ from arml_core.jobs import JobStatus, is_shared, upload_lifetime
 from ..plain import plain
 from ..visitor import looking, show_private_notice
 from .choices import MODES, Asked, bound, change, current, set_field
-from .files import SAMPLES, Loaded, choose_file, take_upload
+from .files import Loaded, choose_file, take_upload
 from .problems import show_problems, take_remedy
+from .samples import SAMPLES
 from .sources import Sources
 from .start import start_sample
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from arml_core.learners.registry import LEARNERS
-
-from .choices import Asked
+from .choices import Asked, parameters_of
 from .prepare import Prepared, known_options, threat_of
 from .results import Work
 from .sources import Sources
@@ -81,8 +79,7 @@ def _metric(asked: Asked, work: Work) -> list[str]:
         return [f"metric = client.run({work.run.id!r})"]
     if asked.metric == "run":
         return [f"metric = Client().run({work.run.id!r})"]
-    known = {p.name for p in LEARNERS[asked.metric].parameters}
-    params = {name: value for name, value in asked.params.items() if name in known}
+    params = parameters_of(asked)
     return [f"metric = get_learner({asked.metric!r}).build({params!r}, random_state={asked.seed}).fit(X, y)"]
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from arml_core.jobs import Client
-from arml_core.learners.registry import LEARNERS
 
 from ..visitor import asking
-from .choices import Asked, change, current, look, open_steps
-from .files import SAMPLES
+from .choices import Asked, change, current, look, open_steps, parameters_of
 from .prepare import LOWER_ONLY, Prepared, method_of, own_points, points_title, prepare, threat_of
+from .samples import SAMPLES
 from .sources import find_sources
 
 REFUSED = "cf_refused_start"
@@ -61,9 +60,7 @@ def run_of(client: Client, asked: Asked, prepared: Prepared) -> str:
     if asked.mode == "run":
         return asked.run
     if asked.metric != "run":
-        known = {p.name for p in LEARNERS[asked.metric].parameters}
-        parameters = {name: value for name, value in asked.params.items() if name in known}
-        return client.train(prepared.dataset, asked.metric, parameters, asked.seed).id
+        return client.train(prepared.dataset, asked.metric, parameters_of(asked), asked.seed).id
     status = client.status(asked.run)
     if status.dataset == prepared.dataset.fingerprint:
         return asked.run
