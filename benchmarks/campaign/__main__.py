@@ -9,7 +9,7 @@ import time
 from . import __doc__ as description
 from .paper import run_paper
 from .repeat import run_repeats
-from .run import run_problems
+from .run import run_crowds, run_problems
 from .stress import run_lines, run_precision, run_units
 from .tally import Tally
 
@@ -18,7 +18,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, default=10_000, help="random problems against the exhaustive oracle")
     parser.add_argument("--first", type=int, default=0, help="number of the first one, to see a single one again")
-    parser.add_argument("--stress", type=int, default=300, help="problems of each kind of numerical stress")
+    parser.add_argument("--stress", type=int, default=300, help="problems of each of the other kinds")
     parser.add_argument("--paper", action="store_true", help="also attack the paper's datasets")
     parser.add_argument("--points", type=int, default=1000, help="evaluation points of each of them")
     parser.add_argument("--minutes", type=float, default=60.0, help="time limit; what is left out is said")
@@ -36,6 +36,7 @@ def campaign(options: argparse.Namespace) -> int:
     total = show("random problems, exhaustive oracle", started, run_problems(options.seed, numbers, deadline))
     stressed = range(options.stress)
     for title, part in (
+        ("many rows, K = 1 and 2, exhaustive oracle", run_crowds),
         ("float32 input", run_precision),
         ("units from 1e-6 to 1e6", run_units),
         ("one feature moves, in fractions", run_lines),

@@ -36,6 +36,19 @@ def make_problem(seed: int, number: int) -> Problem:
     return Problem(M, X, y, x, k, _threat(norm, X, rng), exclude)
 
 
+def make_crowd(seed: int, number: int) -> Problem:
+    """A problem with more rows than the first lists of candidates hold, and few neighbours: K is 1 or 2."""
+    plain = make_problem(seed, number)
+    rng = np.random.default_rng([seed, number, 3])
+    k, d = 1 + number // len(METRICS) % 2, plain.X.shape[1]
+    n = int(rng.integers(120, 260)) if k == 1 else int(rng.integers(30, 50))
+    X = _rows(LAYOUTS[number // 12 % 4], n, d, rng)
+    if number % 5 == 0:  # rows that all but coincide
+        X = X[rng.integers(n // 3, size=n)] + 1e-6 * rng.normal(size=X.shape)
+    x, own = _point(X, rng)
+    return Problem(plain.M, X, _labels(n, rng), x, k, _threat(plain.threat.norm, X, rng), own)
+
+
 def metric_kind(number: int) -> str:
     return METRICS[number % 4]
 

@@ -12,24 +12,31 @@ from tests.attack.oracles import Truth, truth
 from tests.attack.problems import Problem
 
 from .checks import Answers, Violation, ask, violations
-from .problems import LAYOUTS, METRICS, NORMS, make_problem, metric_kind
+from .problems import LAYOUTS, METRICS, NORMS, make_crowd, make_problem, metric_kind
 from .tally import Tally
 
 ROUND = len(METRICS) * len(NORMS) * len(LAYOUTS)  # after this many problems all combinations have come
 
 SLOW = ("search", "whitebox", "search", "boundary")  # one of them for each problem; `search` has an attack in it
 
+Make = Callable[[int, int], Problem]
 
-def run_problems(seed: int, numbers: range, deadline: float) -> Tally:
+
+def run_crowds(seed: int, numbers: range, deadline: float) -> Tally:
+    """The same with many rows, where lists of candidates and float32 products come in."""
+    return run_problems(seed, numbers, deadline, make_crowd)
+
+
+def run_problems(seed: int, numbers: range, deadline: float, make: Make = make_problem) -> Tally:
     """Ask and check problem after problem, until the deadline at most."""
     tally = Tally()
     for number in numbers:
         if time.monotonic() > deadline:
             print(f"stopped by the time limit after {tally.problems:,} of {len(numbers):,} problems")
             break
-        problem = make_problem(seed, number)
+        problem = make(seed, number)
         found = guarded(lambda p=problem, n=number: _one(p, n, tally))
-        tally.report(found, f"problem {number} of seed {seed}", problem)
+        tally.report(found, f"{make.__name__}({seed}, {number})", problem)
         if tally.problems % 1000 == 0:
             print(f"{tally.problems:,} problems, {tally.violations} violations", file=sys.stderr, flush=True)
     return tally

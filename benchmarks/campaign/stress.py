@@ -39,7 +39,7 @@ def run_precision(seed: int, numbers: range, deadline: float) -> Tally:
                 *_differences(answers, ask(double, double.fitted(), slow=()), 1.0),
             ]
 
-        tally.report(guarded(one), f"problem {number} of seed {seed} in float32", problem)
+        tally.report(guarded(one), f"make_problem({seed}, {number}) in float32", problem)
     return tally
 
 
@@ -63,7 +63,7 @@ def run_units(seed: int, numbers: range, deadline: float) -> Tally:
                 found += _differences(answers, ask(plain, plain.fitted(), slow=()), factor)
             return found
 
-        tally.report(guarded(one), f"problem {number} of seed {seed} times {factor}", scaled)
+        tally.report(guarded(one), f"make_problem({seed}, {number}) times {factor}", scaled)
     return tally
 
 
@@ -84,7 +84,7 @@ def run_lines(seed: int, numbers: range, deadline: float) -> Tally:
             found = list(violations(problem, knn, answers, Truth(0.0, np.inf, np.inf)))
             return found + _above(answers, exact)
 
-        tally.report(guarded(one), f"line problem {number} of seed {seed}", problem)
+        tally.report(guarded(one), f"make_line({seed}, {number}, …)", problem)
     return tally
 
 
