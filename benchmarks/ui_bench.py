@@ -22,13 +22,7 @@ WATCH = """() => {
   window.began = 0;
   for (const kind of ['pointerdown', 'keydown'])
     window.addEventListener(kind, () => { window.began = performance.now(); window.drawn = 0; }, true);
-  const look = () => document.querySelectorAll('.js-plotly-plot').forEach(graph => {
-    if (graph.watched) return;
-    graph.watched = true;
-    graph.on('plotly_afterplot', () => { window.drawn = performance.now(); });
-  });
-  look();
-  new MutationObserver(look).observe(document.body, {childList: true, subtree: true});
+  window.addEventListener('arml-drawn', () => { window.drawn = performance.now(); });
 }"""
 CHARTS = """() => document.querySelectorAll('.js-plotly-plot .plot-container').length"""
 

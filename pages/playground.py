@@ -19,19 +19,17 @@ session.update_quietly(fitting(session.current()))
 view = session.current()
 points = points_of(view)
 
-above = st.container()
-panels = show_panels(view, points)  # first, so that the browser draws while the rest is on its way
-with above:
-    show_notices()
-    if view.lesson:
-        show_lesson(view)
-    else:
-        show_hint()
+listen(handle)  # before the pictures: a click on them is never lost
+show_notices()
+if view.lesson:
+    show_lesson(view)
+else:
+    show_hint()
+panels = show_panels(view, points)  # before the sidebar, so that the browser draws while the rest is on its way
 sidebar(view, points)
 with st.sidebar:
     style_page()
 show_search_longer(view, panels)
 show_below(session.current(), points, panels)
 session.publish()
-listen(handle)
 spare_imports_from_collection()

@@ -1,7 +1,7 @@
 """Results as pictures: pure functions from numbers to plotly figures, their tables and their words."""
 
 from .curves import RobustLine, curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
-from .draw import plane_figure, plane_spec
+from .draw import OVERLAY, plane_figure, plane_spec
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane import Plane, Probe, Window, make_plane, make_probe, window_for
 from .shapes import hand_made_components
@@ -21,6 +21,7 @@ from .words import plane_alt, probe_words, radius_interval
 
 __all__ = [
     "MOST_CLASSES",
+    "OVERLAY",
     "SHAPE_WORDS",
     "Plane",
     "Probe",

@@ -15,6 +15,9 @@ from .shapes import ball_outline, metric_ellipse, metric_glyph
 
 BOUNDARY, CERTIFIED, UPPER, ARROW = "decision boundary", "certified radius", "attack radius", "adversarial point"
 NEIGHBOURS, EQUAL, GLYPH, SELECTED = "deciding neighbours", "equally far", "unit ellipse", "your point"
+VOTING = "neighbours that vote"
+OVERLAY = "overlay"
+"""`meta` of a trace that belongs to the chosen point: a page may draw it by itself and leave the rest as it is."""
 FONT = '"Source Sans", "Source Sans 3", sans-serif'
 Trace = dict[str, Any]
 
@@ -36,32 +39,54 @@ def plane_spec(
 ) -> Trace:
     """Regions, boundary and training points; with a probe also its certified ball, attack and neighbours.
 
-    Data and layout, for pages that draw them often: Plotly's own checks cost more than all the rest.
+    Data and layout, for pages that draw them often: Plotly's own checks cost more than all the rest. Whatever depends
+    on the probe is in traces of their own, marked as OVERLAY, and in the annotations.
     """
     traces = _regions(plane, style)
     if ellipse:
         traces.append(_glyph(plane, style))
     if probe is not None:
-        if ellipse:
-            traces.append(_equally_far(plane.metric, probe, style))
-        traces += _balls(probe, style)
+        below = [_equally_far(plane.metric, probe, style)] if ellipse else []
+        below += _balls(probe, style)
         if neighbours:
-            traces.append(_neighbour_lines(plane, probe, style))
-    traces += _training_points(plane, style, probe)
+            below.append(_neighbour_lines(plane, probe, style))
+        traces += _overlaid(below)
+    traces += _training_points(plane, style)
     if probe is not None:
-        traces += _probe_marks(probe, style)
+        traces += _overlaid([_voting_points(plane, probe, style), *_probe_marks(probe, style)])
     for trace in traces:
         trace["showlegend"] = legend and trace.get("showlegend", True) and trace["name"] != GLYPH
     return {"data": traces, "layout": _layout(plane, probe, style, height, legend)}
 
 
-def _regions(plane: Plane, style: Style) -> list[Trace]:
-    """One filled contour per class, where its margin is positive, bounded by the contour at 0.
+def _overlaid(traces: list[Trace]) -> list[Trace]:
+    return [{**trace, "meta": OVERLAY} for trace in traces]
 
-    Plotly shades what a constraint excludes. With two classes one boundary line is enough.
+
+def _shown_classes(plane: Plane) -> list[int]:
+    return [code for code in range(len(plane.class_names)) if (plane.margin[code] > 0).any()]
+
+
+def _ground(plane: Plane, style: Style) -> Trace:
+    """All that was computed, in the colour of the first class: the regions of the others lie on it."""
+    return {
+        "type": "rect",
+        "layer": "below",
+        "x0": plane.x1[0],
+        "x1": plane.x1[-1],
+        "y0": plane.x2[0],
+        "y1": plane.x2[-1],
+        "fillcolor": style.region(_shown_classes(plane)[0]),
+        "line": {"width": 0},
+    }
+
+
+def _regions(plane: Plane, style: Style) -> list[Trace]:
+    """One filled contour per class but the first, where its margin is positive, bounded by the contour at 0.
+
+    Plotly shades what a constraint excludes. Every boundary of the first class is one of another class too.
     """
-    shown = [code for code in range(len(plane.class_names)) if (plane.margin[code] > 0).any()]
-    lined = shown[:1] if len(shown) == 2 else shown
+    others = _shown_classes(plane)[1:]
     return [
         {
             "type": "contour",
@@ -72,12 +97,12 @@ def _regions(plane: Plane, style: Style) -> list[Trace]:
             "z": plane.margin[code].astype(np.float32),
             "contours": {"type": "constraint", "operation": "<", "value": 0.0},
             "fillcolor": style.region(code),
-            "line": {"width": 2 if code in lined else 0, "color": style.ink, "smoothing": 0},
+            "line": {"width": 2, "color": style.ink, "smoothing": 0},
             "hoverinfo": "skip",
             "showscale": False,
-            "showlegend": code == shown[0],
+            "showlegend": code == others[0],
         }
-        for code in shown
+        for code in others
     ]
 
 
@@ -136,23 +161,13 @@ def _neighbour_lines(plane: Plane, probe: Probe, style: Style) -> Trace:
     return _outline(np.column_stack([across, along]), NEIGHBOURS, line={"color": style.muted, "width": 1.5})
 
 
-def _training_points(plane: Plane, style: Style, probe: Probe | None) -> list[Trace]:
+def _training_points(plane: Plane, style: Style) -> list[Trace]:
     """One trace per class, so that each has its colour and its shape; `customdata` is the training row."""
-    voting = set(probe.neighbours) if probe is not None else set()
-    size = 13 if len(plane.points) <= 30 else 10 if len(plane.points) <= 90 else 8
     traces: list[Trace] = []
     for code, name in enumerate(plane.class_names):
         rows = np.flatnonzero(plane.codes == code)
-        marker = {
-            "symbol": [f"{SHAPES[code]}-open" if row == plane.left_out else SHAPES[code] for row in rows],
-            "color": style.classes[code],
-            "opacity": 1.0,
-            "size": [size + 4 if row in voting else size for row in rows],
-            "line": {
-                "color": [style.ink if row in voting else style.paper for row in rows],
-                "width": [3 if row in voting else 1 for row in rows],
-            },
-        }
+        shape = SHAPES[code]
+        symbols = [f"{shape}-open" if row == plane.left_out else shape for row in rows]
         traces.append(
             {
                 "type": "scatter",
@@ -161,11 +176,42 @@ def _training_points(plane: Plane, style: Style, probe: Probe | None) -> list[Tr
                 "x": plane.points[rows, 0],
                 "y": plane.points[rows, 1],
                 "customdata": rows.tolist(),
-                "marker": marker,
+                "marker": {
+                    "symbol": symbols if plane.left_out in rows else shape,
+                    "color": style.classes[code],
+                    "opacity": 1.0,
+                    "size": _marker_size(plane),
+                    "line": {"color": style.paper, "width": 1},
+                },
                 "hovertemplate": f"{name}, row %{{customdata}}<br>x1 = %{{x:.3g}}, x2 = %{{y:.3g}}<extra></extra>",
             }
         )
     return traces
+
+
+def _marker_size(plane: Plane) -> int:
+    return 13 if len(plane.points) <= 30 else 10 if len(plane.points) <= 90 else 8
+
+
+def _voting_points(plane: Plane, probe: Probe, style: Style) -> Trace:
+    """The neighbours once more, larger and with a strong edge."""
+    rows = list(probe.neighbours)
+    return {
+        "type": "scatter",
+        "name": VOTING,
+        "mode": "markers",
+        "x": plane.points[rows, 0],
+        "y": plane.points[rows, 1],
+        "marker": {
+            "symbol": [SHAPES[code] for code in plane.codes[rows]],
+            "color": [style.classes[code] for code in plane.codes[rows]],
+            "opacity": 1.0,
+            "size": _marker_size(plane) + 4,
+            "line": {"color": style.ink, "width": 3},
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def _probe_marks(probe: Probe, style: Style) -> list[Trace]:
@@ -235,6 +281,7 @@ def _layout(plane: Plane, probe: Probe | None, style: Style, height: int, legend
         "legend": {"orientation": "h", "y": -0.14, "yanchor": "top", "font": {"color": style.ink}},
         "plot_bgcolor": style.paper,
         "paper_bgcolor": "rgba(0,0,0,0)",
+        "shapes": [_ground(plane, style)],
         "annotations": [_arrow(probe, style)] if probe is not None and probe.adversarial is not None else [],
         "font": {"family": FONT},
         "template": "none",

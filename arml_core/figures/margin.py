@@ -31,7 +31,7 @@ def decision_margin(
     k = n_neighbors
     own, others = _order_statistics(at, points, codes, metric, k, n_classes)
     margin = np.full((len(at), n_classes), -np.inf)
-    for c in range(n_classes):
+    for c in range(1 if n_classes == 2 else n_classes):
         for m in range(1, k + 1):
             worst = others[c][:, k - m] - own[c][:, m - 1]  # c has at least m votes
             for rival in range(n_classes):
@@ -39,6 +39,8 @@ def decision_margin(
                 if rival != c and j <= k:
                     worst = np.minimum(worst, own[rival][:, j - 1] - others[rival][:, k - j])
             margin[:, c] = np.maximum(margin[:, c], worst)
+    if n_classes == 2:
+        margin[:, 1] = -margin[:, 0]  # the other class wins exactly where this one does not
     finite = margin[np.isfinite(margin)]
     limit = float(np.abs(finite).max()) if finite.size else 1.0
     return np.asarray(np.clip(margin, -limit, limit))

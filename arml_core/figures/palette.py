@@ -11,7 +11,7 @@ MOST_CLASSES = len(SHAPES)
 
 @dataclass(frozen=True)
 class Style:
-    """The colours of one theme. `classes` are for markers, lines and (made transparent) regions."""
+    """The colours of one theme. `classes` are for markers, lines and (mixed with the paper) regions."""
 
     classes: tuple[str, ...]
     region_opacity: float
@@ -23,8 +23,8 @@ class Style:
     attack: str
 
     def region(self, code: int) -> str:
-        """The colour of the region where class `code` is the answer."""
-        return with_opacity(self.classes[code], self.region_opacity)
+        """The colour of the region where class `code` is the answer; it hides what it lies on."""
+        return mixed(self.classes[code], self.paper, self.region_opacity)
 
 
 LIGHT = Style(
@@ -56,8 +56,19 @@ def style_for(dark: bool) -> Style:
 
 def with_opacity(colour: str, opacity: float) -> str:
     """A "#rrggbb" colour as "rgba(r,g,b,a)"."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = _channels(colour)
     return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def mixed(colour: str, ground: str, share: float) -> str:
+    """What `colour` looks like on `ground` when it covers only that share of it."""
+    pairs = zip(_channels(colour), _channels(ground), strict=True)
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return red, green, blue
 
 
 def contrast(one: str, other: str) -> float:
@@ -67,6 +78,6 @@ def contrast(one: str, other: str) -> float:
 
 
 def _luminance(colour: str) -> float:
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    channels = [channel / 255 for channel in _channels(colour)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

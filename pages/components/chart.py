@@ -2,7 +2,7 @@
 
 Streamlit's own chart is thrown away and built again whenever anything in it changes (its identity is a hash of the
 figure), and it loads all of plotly.js. This one keeps its place, draws only the difference, and loads the part of
-plotly.js that has the plane's charts: a third of the size.
+plotly.js that has the plane's charts: a third of the size. What follows a click is drawn over it without Plotly.
 """
 
 from __future__ import annotations
@@ -18,83 +18,11 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.io import to_json
 
+from arml_core.figures import OVERLAY
+
 ASSETS = Path(__file__).parent / "assets" / "plotly"
 SCRIPT = "plotly-cartesian.min.js"
-JS = """
-const SVG = 'http://www.w3.org/2000/svg';
-const CONFIG = {displayModeBar: false, doubleClick: false, showTips: false};
-const read = data => typeof data === 'string' ? data : new TextDecoder().decode(data);
-
-function plotly(address) {
-  return window.armlPlotly ??= new Promise((done, failed) => {
-    const script = Object.assign(document.createElement('script'), {src: address});
-    script.onload = () => done(window.Plotly);
-    script.onerror = () => { window.armlPlotly = undefined; failed(Error('The charts could not be loaded.')); };
-    document.head.append(script);
-  });
-}
-
-function fit(box) {
-  const width = Math.floor(box.clientWidth);
-  if (width && box.figure && width !== box.figure.layout.width) {
-    box.figure.layout.width = width;
-    draw(box);
-  }
-}
-
-async function draw(box) {
-  const {data, layout} = box.figure;
-  const drawn = JSON.stringify([data, layout]);
-  if (drawn !== box.drawn) await box.Plotly.react(box.graph, data, {...layout}, CONFIG);
-  box.drawn = drawn;
-  place(box);
-}
-
-function place(box) {  // moving a line over the picture needs no curve drawn again
-  const {xaxis, yaxis} = box.graph._fullLayout;
-  box.mark.style.display = box.at ? '' : 'none';
-  if (!box.at) return;
-  const [line, text] = box.mark.children;
-  const x = xaxis._offset + xaxis.l2p(box.at.x), top = yaxis._offset;
-  const set = (part, values) => Object.entries(values).forEach(([name, value]) => part.setAttribute(name, value));
-  set(line, {x1: x, x2: x, y1: top, y2: top + yaxis._length, stroke: box.at.color, 'stroke-width': 1.5,
-             'stroke-dasharray': '2,3'});
-  set(text, {x, y: top - 5, fill: box.at.color, 'text-anchor': 'middle', 'font-size': 13, 'font-family': 'sans-serif'});
-  text.textContent = box.at.text;
-}
-
-export default async function ({ data, parentElement }) {
-  const text = read(data);
-  let box = parentElement.querySelector('.arml-chart');
-  if (!box) {
-    box = document.createElement('div');
-    box.className = 'arml-chart';
-    box.graph = document.createElement('div');
-    box.mark = document.createElementNS(SVG, 'svg');
-    box.mark.classList.add('arml-mark');
-    box.mark.append(document.createElementNS(SVG, 'line'), document.createElementNS(SVG, 'text'));
-    box.append(box.graph, box.mark);
-    parentElement.append(box);
-  }
-  if (box.text === text) return;
-  box.text = text;
-  const {alt, figure, address, mark} = JSON.parse(text);
-  box.setAttribute('role', 'figure');
-  box.setAttribute('aria-label', alt);
-  box.style.minHeight = `${figure.layout.height}px`;
-  box.Plotly = await plotly(address);
-  if (box.text !== text || !box.isConnected) return;  // a newer figure has come meanwhile
-  figure.layout.width = Math.floor(box.clientWidth) || undefined;
-  box.figure = figure;
-  box.at = mark;
-  await draw(box);
-  if (!box.watch) {
-    box.watch = new ResizeObserver(() => fit(box));
-    box.watch.observe(box);
-  }
-  return () => { box.watch.disconnect(); box.Plotly.purge(box.graph); };
-}
-"""
+JS = (Path(__file__).parent / "assets" / "chart.js").read_text(encoding="utf-8")
 CSS = """
 .arml-chart { position: relative; }
 .arml-mark { position: absolute; left: 0; top: 0; width: 100%; height: 100%; overflow: visible; pointer-events: none; }
@@ -122,8 +50,15 @@ def show_chart(figure: go.Figure | dict[str, Any], *, key: str, alt: str, mark: 
 
 
 def _packed(spec: dict[str, Any]) -> dict[str, Any]:
-    """The same with its arrays in Plotly's binary form: a tenth of the work of writing and reading numbers."""
-    return {**spec, "data": [{name: _binary(value) for name, value in trace.items()} for trace in spec["data"]]}
+    """The same with its arrays in Plotly's binary form: a tenth of the work of writing and reading numbers.
+
+    Those of the overlay stay lists, which the page draws by itself.
+    """
+    return {**spec, "data": [_packed_trace(trace) for trace in spec["data"]]}
+
+
+def _packed_trace(trace: dict[str, Any]) -> dict[str, Any]:
+    return trace if trace.get("meta") == OVERLAY else {name: _binary(value) for name, value in trace.items()}
 
 
 def _binary(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -27,19 +29,39 @@ MEAN_HELP = (
 )
 
 
+@dataclass
+class _Means:
+    """The means over all points are shown after all pictures: they take longer than any of them.
+
+    When a fragment runs on its own there are no other pictures, and nothing waits.
+    """
+
+    waiting: list[tuple[DeltaGenerator, Panel]] | None = field(default_factory=list)
+
+    def show(self, place: DeltaGenerator, panel: Panel) -> None:
+        if self.waiting is None:
+            place.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
+        else:
+            self.waiting.append((place, panel))
+
+    def show_waiting(self) -> None:
+        waiting, self.waiting = self.waiting or [], None
+        for place, panel in waiting:
+            self.show(place, panel)
+
+
 def show_panels(view: View, points: Points) -> list[Panel | None]:
     """Draw every panel; a method that cannot be fitted says why in its place."""
     count = len(view.methods)
     shown: list[Panel | None] = []
-    means: list[tuple[DeltaGenerator, Panel]] = []
+    means = _Means()
     per_line = 2 if count == 4 else count
     for first in range(0, count, per_line):
         columns = st.columns(min(per_line, count - first), gap="medium")
         for index, column in enumerate(columns, start=first):
             with column:
                 shown.append(_show_panel(view, points, index, means))
-    for place, panel in means:  # after all pictures: the mean takes longer than any of them
-        _show_mean(place, panel)
+    means.show_waiting()
     return shown
 
 
@@ -60,15 +82,15 @@ def show_search_longer(view: View, panels: list[Panel | None]) -> None:
         )
 
 
-def _show_panel(view: View, points: Points, index: int, means: list[tuple[DeltaGenerator, Panel]]) -> Panel | None:
+def _show_panel(view: View, points: Points, index: int, means: _Means) -> Panel | None:
     method_picker(view, index)
     if view.methods[index] == "arml" and index == view.methods.index("arml"):
         playing = st.session_state.get(PLAYING, False)
-        st.fragment(_arml_panel, run_every=TICK_SECONDS if playing else None)(index)
+        st.fragment(_arml_panel, run_every=TICK_SECONDS if playing else None)(index, means)
         return _panel_or_reason(view, points, index, quiet=True)
     panel = _panel_or_reason(view, points, index)
     if panel is not None:
-        means.append((_draw(panel, view, index), panel))
+        means.show(_draw(panel, view, index), panel)
     return panel
 
 
@@ -98,11 +120,7 @@ def _draw(panel: Panel, view: View, index: int) -> DeltaGenerator:
     return everyone
 
 
-def _show_mean(place: DeltaGenerator, panel: Panel) -> None:
-    place.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
-
-
-def _arml_panel(index: int) -> None:
+def _arml_panel(index: int, means: _Means) -> None:
     """ARML's panel, on its own so that playing its training redraws nothing else."""
     view = session.current()
     if st.session_state.get(PLAYING):
@@ -116,7 +134,7 @@ def _arml_panel(index: int) -> None:
     place = _draw(panel, view, index)
     if "epoch" not in view.hide:
         _training_controls(view, points)
-    _show_mean(place, panel)
+    means.show(place, panel)
     if not st.session_state.get(PLAYING):
         session.publish()
 

@@ -54,7 +54,11 @@ export default function ({ setTriggerValue }) {
   return () => listening.abort();
 }
 """
-_component = st.components.v2.component("arml_picture_clicks", js=JS)
+CSS = f"""
+.st-key-{KEY} {{ position: absolute; }}
+"""
+"""It shows nothing and takes no room. (In one line Streamlit would take it for the name of a file.)"""
+_component = st.components.v2.component("arml_picture_clicks", js=JS, css=CSS, isolate_styles=False)
 
 
 @dataclass(frozen=True)

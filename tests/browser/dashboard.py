@@ -38,13 +38,22 @@ PLACE_ON_SCREEN = """([chart, x, y]) => {
   return [box.left + layout.xaxis._offset + layout.xaxis.l2p(x), box.top + layout.yaxis._offset + layout.yaxis.l2p(y)];
 }"""
 TRACE = """([chart, name]) => {
-  const trace = document.querySelectorAll('.js-plotly-plot')[chart]._fullData.find(t => t.name === name);
+  const graph = document.querySelectorAll('.js-plotly-plot')[chart];
+  const trace = [...graph._fullData, ...graph.overlay].find(t => t.name === name);
   return trace ? {x: Array.from(trace.x), y: Array.from(trace.y)} : null;
 }"""
 MARGIN = """chart => {
   const trace = document.querySelectorAll('.js-plotly-plot')[chart]._fullData.find(t => t.type === 'contour');
   return trace.z.map(row => Array.from(row).reduce((a, b) => a + b, 0)).reduce((a, b) => a + b, 0);
 }"""
+
+STANDS_STILL = """() => {
+  const boxes = [...document.querySelectorAll('.js-plotly-plot')].map(graph => graph.getBoundingClientRect());
+  const before = window.chartPlaces, now = JSON.stringify(boxes);
+  window.chartPlaces = now;
+  return now === before;
+}"""
+"""Asked every 100 ms: no chart has moved since; a click hits what was aimed at."""
 
 
 @contextmanager
@@ -94,6 +103,7 @@ def settle(page: Any, seconds: float = 30, chart: bool = True) -> None:
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=seconds * 1000)
     if chart:
         page.wait_for_selector(".js-plotly-plot .main-svg", timeout=seconds * 1000)
+        page.wait_for_function(STANDS_STILL, polling=100, timeout=seconds * 1000)
 
 
 def stop_worker(home: Path) -> None:
@@ -123,7 +133,7 @@ def wait_for_mark(page: Any, chart: int, name: str, x: float, y: float, within: 
     page.wait_for_function(
         """([chart, name, x, y, within]) => {
           const graph = document.querySelectorAll('.js-plotly-plot')[chart];
-          const trace = graph?._fullData?.find(t => t.name === name);
+          const trace = [...graph?._fullData ?? [], ...graph?.overlay ?? []].find(t => t.name === name);
           return trace && Math.hypot(trace.x[0] - x, trace.y[0] - y) < within;
         }""",
         arg=[chart, name, float(x), float(y), within],
@@ -134,8 +144,10 @@ def wait_for_mark(page: Any, chart: int, name: str, x: float, y: float, within: 
 def wait_for_length(page: Any, name: str, length: int) -> None:
     """Wait until a named trace of the first picture has so many points."""
     page.wait_for_function(
-        """([name, length]) => document.querySelector('.js-plotly-plot')?._fullData
-          ?.find(t => t.name === name)?.x.length === length""",
+        """([name, length]) => {
+          const graph = document.querySelector('.js-plotly-plot');
+          return [...graph?._fullData ?? [], ...graph?.overlay ?? []].find(t => t.name === name)?.x.length === length;
+        }""",
         arg=[name, length],
         timeout=20_000,
     )

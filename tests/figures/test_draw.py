@@ -7,7 +7,18 @@ import pytest
 
 import arml_core as arml
 from arml_core.figures import make_plane, make_probe, plane_figure, plane_table, style_for, training_figure
-from arml_core.figures.draw import ARROW, BOUNDARY, CERTIFIED, EQUAL, GLYPH, NEIGHBOURS, SELECTED, UPPER
+from arml_core.figures.draw import (
+    ARROW,
+    BOUNDARY,
+    CERTIFIED,
+    EQUAL,
+    GLYPH,
+    NEIGHBOURS,
+    OVERLAY,
+    SELECTED,
+    UPPER,
+    VOTING,
+)
 from arml_core.figures.palette import DARK, LIGHT, SHAPES, contrast
 from arml_core.figures.training import smoothed
 
@@ -36,7 +47,9 @@ def test_training_points_have_a_colour_and_a_shape_per_class() -> None:
         rows = np.flatnonzero(SEVEN.y_train == code)
         np.testing.assert_array_equal(found[name].x, SEVEN.X_train[rows, 0])
         assert list(found[name].customdata) == rows.tolist()
-        assert {symbol.removesuffix("-open") for symbol in found[name].marker.symbol} == {SHAPES[code]}
+        symbols = found[name].marker.symbol
+        drawn = {symbols} if isinstance(symbols, str) else set(symbols)
+        assert {symbol.removesuffix("-open") for symbol in drawn} == {SHAPES[code]}
         assert found[name].marker.color == LIGHT.classes[code]
 
 
@@ -108,13 +121,48 @@ def test_axes_have_equal_scale_and_show_every_point() -> None:
         assert axis.range[0] < values.min() < values.max() < axis.range[1]
 
 
-def test_regions_meet_at_zero_and_the_boundary_is_drawn_once() -> None:
+def test_regions_lie_on_the_first_class_and_end_at_zero() -> None:
     plane, _ = scene()
-    regions = [trace for trace in plane_figure(plane, LIGHT).data if trace.type == "contour"]
-    assert [trace.meta for trace in regions] == list(SEVEN.class_names)
-    assert [trace.line.width for trace in regions] == [2, 0]
-    assert all(trace.contours.value == 0 for trace in regions)
-    np.testing.assert_allclose(regions[0].z, plane.margin[0], rtol=1e-6)
+    figure = plane_figure(plane, LIGHT)
+    (region,) = [trace for trace in figure.data if trace.type == "contour"]
+    assert region.meta == SEVEN.class_names[1]
+    assert (region.line.width, region.contours.value) == (2, 0)
+    assert region.fillcolor == LIGHT.region(1)
+    np.testing.assert_allclose(region.z, plane.margin[1], rtol=1e-6)
+    (ground,) = figure.layout.shapes
+    assert (ground.x0, ground.x1, ground.y0, ground.y1) == (plane.x1[0], plane.x1[-1], plane.x2[0], plane.x2[-1])
+    assert (ground.fillcolor, ground.layer) == (LIGHT.region(0), "below")
+
+
+def test_a_class_that_nowhere_wins_has_no_region() -> None:
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]])
+    plane = make_plane(points, np.array([0, 1, 1, 2, 2]), ("a", "b", "c"), arml.Metric.identity(2), 5)
+    assert not (plane.margin[0] > 0).any()
+    figure = plane_figure(plane, LIGHT)
+    assert [trace.meta for trace in figure.data if trace.type == "contour"] == []
+    assert figure.layout.shapes[0].fillcolor == LIGHT.region(1)
+
+
+def test_what_depends_on_the_chosen_point_can_be_drawn_on_its_own() -> None:
+    """Another point changes the overlay and the arrow, and nothing else."""
+    plane, probe = scene()
+    moved = type(probe)(**{**probe.__dict__, "point": probe.point + 0.1, "neighbours": (2,)})
+    one, other = (plane_figure(plane, LIGHT, p).to_dict() for p in (probe, moved))
+    assert len([t for t in one["data"] if t.get("meta") == OVERLAY]) == 6
+    for figure in (one, other):
+        figure["data"] = [trace for trace in figure["data"] if trace.get("meta") != OVERLAY]
+        assert figure["layout"].pop("annotations")
+    assert one == other
+
+
+def test_neighbours_that_vote_are_drawn_larger_in_their_own_shape() -> None:
+    plane, probe = scene(k=3, method="votes")
+    found = traces(plane_figure(plane, LIGHT, probe))
+    voting, rows = found[VOTING], list(probe.neighbours)
+    np.testing.assert_array_equal(voting.x, plane.points[rows, 0])
+    assert list(voting.marker.symbol) == [SHAPES[code] for code in plane.codes[rows]]
+    assert list(voting.marker.color) == [LIGHT.classes[code] for code in plane.codes[rows]]
+    assert voting.marker.size > found["square"].marker.size
 
 
 def test_the_table_holds_what_is_drawn() -> None:

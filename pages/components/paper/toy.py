@@ -8,7 +8,7 @@ import streamlit as st
 
 from arml_core.figures import (
     plane_alt,
-    plane_figure,
+    plane_spec,
     radius_interval,
 )
 from arml_core.reproduce.plan import figure1
@@ -42,7 +42,7 @@ def show_figure1(view: View) -> None:
             panel = panel_of(learner, DEFAULT, points)
             st.markdown(f"**{panel.title}**: radius of the chosen point {radius_interval(panel.probe)}")
             show_chart(
-                plane_figure(panel.plane, current_style(), panel.probe, height=290, ellipse=False),
+                plane_spec(panel.plane, current_style(), panel.probe, height=290, ellipse=False),
                 key=f"paper_toy_{learner}",
                 alt=plane_alt(panel.plane, panel.probe, panel.title),
             )
