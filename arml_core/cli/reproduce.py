@@ -82,8 +82,7 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
     if arguments.what == "figure2":
         wanted = figure2.curves(arguments.points, arguments.quick)
         sets = arguments.dataset or list(figure2.DATASETS)
-        figure2.compute(folder / "figure2", sets, wanted, arguments.quick, display.say, display.show)
-        return []
+        return figure2.compute(Client(), folder / "figure2", sets, wanted, display.say, display.show)
     one_metric = True
     if arguments.what == "figure1":
         steps, folder = plan.figure1(), folder / "figure1"

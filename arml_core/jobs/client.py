@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -24,12 +24,15 @@ from .owners import PUBLIC, Visitor
 from .paths import Paths, checked
 from .radii import Radii, joined
 from .requests import Request, Requests
-from .results import History, RunResult, evaluation_of, history_from, history_of, run_result
-from .spec import GIVEN, EvaluationKind, EvaluationSpec, PointsSpec, RunSpec
+from .results import History, RunResult, evaluation_of, history_from, history_of, network_evaluation, run_result
+from .spec import GIVEN, EvaluationKind, EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
 from .states import DONE, QUEUED, STATES
 from .status import JobStatus, status_from
 from .training import run_arrays
 from .workspace import read_parts
+
+if TYPE_CHECKING:
+    from ..neural import NetworkCurve
 
 POLL_SECONDS = 0.05
 LOG_TAIL = 64 * 1024
@@ -131,6 +134,16 @@ class Client:
         """Ask for attacks on a run's metric."""
         spec = self._evaluation("attack", run, n_neighbors, method, threat, points, None, seed, options)
         return self._submit_evaluation(spec, priority)
+
+    def certify_network(
+        self, dataset: Dataset | str, curve: NetworkCurve, n: int = 1000, priority: int = 0
+    ) -> JobStatus:
+        """Ask for a neural network, trained and certified on the first `n` points of the evaluation."""
+        data = self._known(dataset)
+        spec = NetworkSpec.of(data.fingerprint, n, curve)
+        scope = self._keep(data)
+        title = f"ReLU network ({curve.title}) on {data.title}"
+        return self._submit(Request(spec, scope, title, data.fingerprint, scope, priority=priority))
 
     def add_metric(self, dataset: Dataset | str, metric: Any, title: str = "A given metric") -> JobStatus:
         """Enter a metric from elsewhere (a PSD matrix, a Metric, a fitted learner) as a finished run."""
@@ -238,6 +251,8 @@ class Client:
         row = self._row(job)
         label = self.store.contents.label(row["dataset"], row["dataset_scope"])
         planned = len(radii) if row["state"] == DONE else max(row["total"], len(radii))
+        if row["kind"] == "network":
+            return network_evaluation(row, label, radii)
         return evaluation_of(row, self._row(row["needs"]), label, radii, planned)
 
     def log(self, job: str) -> str:

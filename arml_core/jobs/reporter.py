@@ -73,6 +73,14 @@ class Reporter:
         self._phase = name
         self._wake.set()
 
+    def part(self, name: str) -> None:
+        """The same, and its progress counts from 0 again."""
+        self.check()
+        with self._guard:
+            self._phase, self._done, self._total, self._left = name, 0, 0, TimeLeft()
+            self._reported = False
+        self._wake.set()
+
     def check(self) -> None:
         """Raise if the job is to stop."""
         if self.pause_now.is_set():

@@ -14,12 +14,16 @@ from .. import __version__
 from ..metric import Metric
 from ..results import Evaluation
 from ..rounding import FloatArray, IntArray
+from ..threat import ThreatModel
 from .database import Row
 from .files import Arrays
 from .learners import entry_of
 from .radii import Radii
-from .spec import GIVEN, EvaluationSpec, RunSpec
+from .spec import GIVEN, EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
 from .training import HISTORY_PREFIX
+
+NETWORK = "network"
+"""The learner of a result that no metric made."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,39 @@ def evaluation_of(job: Row, run: Row, dataset: tuple[str, str], radii: Radii, pl
         exact=radii.exact,
         correct=radii.correct,
         made=_made(job, run),
+        rows=radii.index,
+    )
+
+
+def network_evaluation(job: Row, dataset: tuple[str, str], radii: Radii) -> Evaluation:
+    """The radii of a network in the form of every other result; it has no neighbours."""
+    from ..neural import NetworkCurve
+
+    spec = NetworkSpec.from_content(json.loads(job["spec"]))
+    curve = NetworkCurve(spec.sigma, spec.hidden, spec.epochs, spec.samples, spec.seed)
+    made = {name: value for name, value in _made(job, job).items() if name not in ("run", "train_seconds")}
+    return Evaluation(
+        dataset=dataset[0],
+        dataset_title=dataset[1],
+        fingerprint=spec.dataset,
+        learner=NETWORK,
+        learner_title="ReLU network",
+        parameters=curve.parameters,
+        seed=spec.seed,
+        kind="certify",
+        method=curve.method,
+        n_neighbors=0,
+        threat=ThreatModel(),
+        options=curve.options,
+        budget=None,
+        attack_seed=0,
+        points=PointsSpec("evaluation", spec.n).content(),
+        planned=len(radii),
+        lower=radii.lower,
+        upper=radii.upper,
+        exact=radii.exact,
+        correct=radii.correct,
+        made=made,
         rows=radii.index,
     )
 

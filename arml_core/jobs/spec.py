@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from ..certify import check_support
 from ..threat import ThreatModel
 from .learners import entry_of
 
-SPEC_VERSIONS = {"train": 1, "certify": 2, "attack": 2}
+if TYPE_CHECKING:
+    from ..neural import NetworkCurve
+
+SPEC_VERSIONS = {"train": 1, "certify": 2, "attack": 2, "network": 1}
 """Part of every key, by kind: raise one when the same spec would no longer give the same numbers."""
 GIVEN = "given"
 """The learner of a metric that came from elsewhere."""
@@ -175,12 +178,46 @@ class EvaluationSpec:
         )
 
 
-Spec = RunSpec | EvaluationSpec
+@dataclass(frozen=True)
+class NetworkSpec:
+    """A neural network, trained and certified on the first `n` points of the evaluation.
+
+    `sigma` is None for an ordinary network bounded with CROWN, else the noise of a smoothed one. The other settings
+    are those of :class:`arml_core.neural.NetworkCurve`.
+    """
+
+    dataset: str
+    n: int
+    sigma: float | None
+    hidden: tuple[int, ...]
+    epochs: int
+    samples: int
+    seed: int = 0
+
+    @classmethod
+    def of(cls, dataset: str, n: int, curve: NetworkCurve) -> NetworkSpec:
+        return cls(dataset, int(n), **asdict(curve))
+
+    @property
+    def kind(self) -> str:
+        return "network"
+
+    def content(self) -> dict[str, Any]:
+        return {"kind": self.kind, **{f.name: plain(getattr(self, f.name)) for f in fields(self)}}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> NetworkSpec:
+        values = {f.name: content[f.name] for f in fields(cls)}
+        return cls(**{**values, "hidden": tuple(values["hidden"])})
+
+
+Spec = RunSpec | EvaluationSpec | NetworkSpec
+_SPECS: dict[str, type[RunSpec | EvaluationSpec | NetworkSpec]] = {"train": RunSpec, "network": NetworkSpec}
 
 
 def spec_from(content: Mapping[str, Any]) -> Spec:
     """The spec of a stored job."""
-    return RunSpec.from_content(content) if content["kind"] == "train" else EvaluationSpec.from_content(content)
+    return _SPECS.get(content["kind"], EvaluationSpec).from_content(content)
 
 
 def canonical(content: Mapping[str, Any]) -> str:

@@ -20,9 +20,9 @@ from .executors.local import LocalExecutor
 from .files import Arrays, read_arrays, set_aside
 from .paths import Paths
 from .queue import Queue
-from .radii import joined, shards
+from .radii import Radii, joined, shards
 from .reporter import Reporter
-from .spec import EvaluationSpec, spec_from
+from .spec import EvaluationSpec, NetworkSpec, spec_from
 from .training import train
 from .workspace import Workspace
 
@@ -66,6 +66,8 @@ def run_job(bench: Bench, row: Row, lease: str, device: str, reporter: Reporter)
     dataset = bench.dataset(row["dataset"], row["dataset_scope"], reporter.download)
     reporter.check()
     workspace = Workspace(bench.paths.work_of(row["id"]))
+    if isinstance(spec, NetworkSpec):
+        return _network(spec, dataset, reporter)
     if isinstance(spec, EvaluationSpec):
         return _evaluate(bench, row, spec, dataset, device, workspace, reporter)
     queue = Queue(bench.database)
@@ -114,6 +116,26 @@ def _evaluate(
     if whole is None or not np.array_equal(whole.index, np.arange(len(rows))):
         raise DamagedFile("some finished rows could not be read back; try again")
     return whole.arrays()
+
+
+def _network(spec: NetworkSpec, dataset: Dataset, reporter: Reporter) -> Arrays:
+    from ..neural import NetworkCurve  # torch's networks are for these jobs alone
+
+    curve = NetworkCurve(spec.sigma, spec.hidden, spec.epochs, spec.samples, spec.seed)
+    x, y = dataset.evaluation(spec.n)
+    reporter.part("training")
+    network = curve.train(dataset.X_train, dataset.y_train, reporter.callback)
+    reporter.part("certifying")
+    lower, correct, answers = curve.certify(network, x, y, reporter.callback)
+    return Radii(
+        index=np.arange(len(x)),
+        lower=lower,
+        upper=np.where(correct, np.inf, 0.0),
+        exact=~correct,
+        correct=correct,
+        predicted=answers,
+        adversarial=np.empty((len(x), 0)),
+    ).arrays()
 
 
 def _components(bench: Bench, run: str) -> FloatArray:

@@ -1,7 +1,8 @@
 """The networks of the paper's Figure 2: an ordinary ReLU network, CROWN, and randomized smoothing."""
 
 from .crown import crown_radius
+from .curve import NetworkCurve
 from .network import ReLUNetwork
 from .smoothing import ABSTAIN, Smoothed, smoothed_radius
 
-__all__ = ["ABSTAIN", "ReLUNetwork", "Smoothed", "crown_radius", "smoothed_radius"]
+__all__ = ["ABSTAIN", "NetworkCurve", "ReLUNetwork", "Smoothed", "crown_radius", "smoothed_radius"]

@@ -10,13 +10,17 @@ from typing import Any
 
 from ..datasets import load_dataset
 from ..jobs.client import Client
+from ..jobs.errors import UnknownJob
+from ..jobs.owners import PUBLIC
 from ..jobs.slots import Limits
+from ..jobs.spec import PointsSpec, RunSpec, key_of
+from ..jobs.status import JobStatus
 from ..knn import MahalanobisKNN
 from ..progress import Callback
 from .keep import machine, versions
-from .plan import SEED
+from .plan import SEED, Step
 from .published import METHODS, TITLES, K
-from .run import Progress, Say, Watched, duration, failure_of, seconds_of, watch
+from .run import Progress, Say, Watched, duration, failure_of, fingerprint_of, seconds_of, watch
 
 DATASETS_FILE = "datasets.json"
 RUNTIME_FILE = "runtime.json"
@@ -60,12 +64,31 @@ def measure_datasets(folder: Path, names: Iterable[str], say: Say, show: Say) ->
         say(f"{TITLES[name]}: 1-NN {wrong[1]:.4f}, {K}-NN {wrong[K]:.4f}")
 
 
+def error_step(dataset: str, n_neighbors: int) -> Step:
+    """One of these errors as a job: the certificates of all test points, which come with the answers."""
+    return Step(dataset, "euclidean", "exact" if n_neighbors == 1 else "votes", PointsSpec("test"))
+
+
+def ask_runtime(client: Client, learner: str) -> JobStatus:
+    """The training whose time is measured."""
+    return client.train(RUNTIME_SET, learner, RUNTIME_PARAMETERS[learner], SEED)
+
+
+def find_runtime(client: Client, learner: str) -> tuple[JobStatus] | None:
+    """The same job where somebody has asked for it already."""
+    spec = RunSpec(fingerprint_of(RUNTIME_SET), learner, dict(RUNTIME_PARAMETERS[learner]), SEED)
+    try:
+        return (client.status(key_of(spec.normalised(), PUBLIC)),)
+    except UnknownJob:
+        return None
+
+
 def measure_runtime(client: Client, folder: Path, methods: Iterable[str], say: Say, show: Say) -> list[str]:
     """Seconds for 100 iterations on USPS, one learner after the other; failures are returned."""
     content = read(folder, RUNTIME_FILE)
     failures = []
     for learner in [name for name in methods if name in RUNTIME_PARAMETERS]:
-        status = client.train(RUNTIME_SET, learner, RUNTIME_PARAMETERS[learner], SEED)
+        status = ask_runtime(client, learner)
         progress = Progress({status.id: Watched(f"100 iterations of {METHODS[learner]}", 1.0)})
         watch(client, progress, show, lambda ended: None)
         status = client.status(status.id)

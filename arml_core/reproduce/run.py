@@ -125,10 +125,14 @@ def ask(client: Client, step: Step, data: Dataset | str | None = None) -> tuple[
     return run, client.attack(*common, 0, step.options, priority=priority)
 
 
+def fingerprint_of(dataset: str) -> str:
+    """The content hash of a dataset, without reading it where it is known."""
+    return dataset_info(dataset).fingerprint or load_dataset(dataset).fingerprint
+
+
 def find(client: Client, step: Step) -> tuple[JobStatus, JobStatus] | None:
     """The same two jobs where somebody has asked for them already, None where nobody has."""
-    data = dataset_info(step.dataset)
-    run = RunSpec(data.fingerprint or load_dataset(step.dataset).fingerprint, step.learner, dict(step.parameters), SEED)
+    run = RunSpec(fingerprint_of(step.dataset), step.learner, dict(step.parameters), SEED)
     needed = key_of(run.normalised(), PUBLIC)
     what = step.what
     evaluation = EvaluationSpec(

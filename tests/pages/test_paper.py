@@ -18,7 +18,9 @@ import arml_core as arml
 from arml_core.figures.agreement import agreement_alt, agreement_figure
 from arml_core.jobs import Client
 from arml_core.jobs.paths import Paths
+from arml_core.reproduce import facts as reproduce_facts
 from arml_core.reproduce.beside import again, coverage, dataset_rows, rows, runtime_rows, spread
+from arml_core.reproduce.facts import error_step
 from arml_core.reproduce.plan import Effort, figure1, table
 from arml_core.reproduce.run import ask, find
 from arml_core.reproduce.tables import Tables
@@ -351,6 +353,49 @@ def test_the_small_tables_subtract_and_divide(tmp_path, monkeypatch) -> None:
     assert facts.runtime_table(timed).loc[2, "Ours / paper"] == ":blue[▼ 0.50]"
     monkeypatch.setattr(facts, "FOLDER", tmp_path)
     assert "not measured yet" in words(page(show="runtime"))
+
+
+@pytest.mark.parametrize(
+    ("query", "offered"),
+    [
+        ({"show": "figure2", "network": "sigma-0.2"}, "randomized smoothing, σ = 0.2"),
+        ({"show": "runtime", "method": "lmnn"}, "One training of ours, timed again"),
+        ({"show": "datasets", "data": "usps", "k": "11"}, "One error of ours, computed again"),
+    ],
+)
+def test_every_figure_and_small_table_offers_to_compute_a_number(query: dict[str, str], offered: str) -> None:
+    app = page(**query)
+    assert not app.exception
+    assert app.button(key="paper_again").label.startswith("Compute it")
+    assert any(offered in text for text in [words(app), *(o for box in app.selectbox for o in box.options)])
+    hidden = [button.key for button in page(**query, hide="detail").button]
+    assert "paper_again" not in hidden
+
+
+def test_an_error_of_the_datasets_table_is_that_of_all_test_points(monkeypatch) -> None:
+    """As a job: certificates of the whole test part, whose answers are the classifier's."""
+    monkeypatch.setenv("ARML_NICE", "0")
+    client = Client()
+    for k in (1, 11):
+        step = error_step("iris", k)
+        _, job = ask(client, step)
+        assert client.wait(job.id, PATIENCE).state == "done"
+        data = arml.load_dataset("iris")
+        knn = arml.MahalanobisKNN(k).fit(data.X_train, data.y_train)
+        found = client.evaluation(job.id)
+        assert found.n_neighbors == k
+        np.testing.assert_array_equal(found.correct, knn.predict(data.X_test) == data.y_test)
+
+
+def test_the_time_of_a_training_is_that_of_its_job(monkeypatch) -> None:
+    monkeypatch.setenv("ARML_NICE", "0")
+    monkeypatch.setattr(reproduce_facts, "RUNTIME_SET", "iris")
+    client = Client()
+    assert reproduce_facts.find_runtime(client, "arml") is None
+    job = reproduce_facts.ask_runtime(client, "arml")
+    assert client.wait(job.id, PATIENCE).state == "done"
+    (found,) = reproduce_facts.find_runtime(client, "arml")
+    assert (found.id, found.total) == (job.id, 100)
 
 
 def test_a_toy_row_is_asked_for_found_again_and_equals_the_shipped_one(monkeypatch) -> None:

@@ -11,9 +11,12 @@ import pytest
 from arml_core import MahalanobisKNN, load_dataset, load_metric
 from arml_core.cli import main
 from arml_core.jobs import Client, PointsSpec
+from arml_core.neural import NetworkCurve
+from arml_core.reproduce import figure2
+from arml_core.reproduce.figure2 import Curve
 from arml_core.reproduce.plan import Step
 from arml_core.reproduce.run import compute
-from arml_core.results import read_results
+from arml_core.results import read_results, write_results
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +35,45 @@ def client(tmp_path, monkeypatch):
 
 def silent(line):
     """Nobody looks."""
+
+
+def test_networks_are_jobs_too(client, tmp_path):
+    """Asked for twice, computed once; the radii are those of the same network trained here."""
+    curves = [Curve(NetworkCurve(sigma, hidden=(8,), epochs=2, samples=50, seed=3), 12) for sigma in (None, 0.3)]
+    data = load_dataset("iris")
+    x, y = data.evaluation(12)
+    for curve in curves:
+        assert curve.find(client, "iris") is None
+        job = curve.ask(client, "iris")
+        assert client.wait(job.id, 120).state == "done"
+        found = curve.find(client, "iris")
+        assert found is not None
+        assert (found.id, found.kind, curve.ask(client, "iris").finished) == (job.id, "network", found.finished)
+        evaluation = client.evaluation(job.id)
+        network = curve.network.train(data.X_train, data.y_train)
+        lower, correct, answers = curve.network.certify(network, x, y)
+        np.testing.assert_allclose(evaluation.lower, lower, rtol=1e-5, atol=1e-9)
+        np.testing.assert_array_equal(evaluation.correct, correct)
+        np.testing.assert_array_equal(client.radii(job.id).predicted, answers)
+        assert (evaluation.learner, evaluation.n_neighbors, evaluation.seed) == ("network", 0, 3)
+        assert evaluation.options == curve.network.options
+        write_results(tmp_path / "network.npz", [evaluation])  # in the form of every other result
+        assert read_results(tmp_path / "network.npz")[0].describe_method() == evaluation.describe_method()
+
+
+def test_figure_2_keeps_what_it_computes_and_goes_on(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(figure2, "DATASETS", ("iris",))
+    said = []
+    wanted = figure2.curves(quick=True)
+    assert figure2.compute(client, tmp_path, ["iris", "splice"], wanted, said.append, silent) == []
+    kept = read_results(tmp_path / "iris-network.npz")
+    assert {e.method for e in kept} == {"crown", "smoothing"}
+    assert [len(e) for e in kept] == [10, 10, 10]
+    assert all("the paper does not describe its networks; 10 points" in e.made["deviation"] for e in kept)
+    said.clear()
+    assert figure2.compute(client, tmp_path, ["iris"], wanted, said.append, silent) == []
+    assert len(said) == 3
+    assert all("kept already" in line for line in said)
 
 
 def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):

@@ -8,8 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from arml_core.reproduce.figure2 import SIGMAS
 from arml_core.reproduce.plan import COLUMNS, SENSITIVITY
-from arml_core.reproduce.published import METHODS, TITLES
+from arml_core.reproduce.published import METHODS, TITLES, K
 
 from ..address import Choices, keys_of, one_of, several_of
 
@@ -24,18 +25,25 @@ SECTIONS = {
     "datasets": "Datasets",
 }
 HIDEABLE = ("sections", "data", "detail", "export", "python")
+NETWORKS = ("crown", *(f"sigma-{sigma:g}" for sigma in SIGMAS))
+"""The curves of Figure 2 that networks make, in the order of the plan."""
+KS = ("1", str(K))
 SIZES = tuple(str(size) for size in SENSITIVITY)
 
 
 @dataclass(frozen=True)
 class View:
-    """The table or figure, and the number that is shown in detail: dataset, metric, column of ours, neighbourhood."""
+    """The table or figure, and the number that is shown in detail: dataset, metric, column of ours,
+    neighbourhood, network, K.
+    """
 
     show: str = "summary"
     data: str = "splice"
     method: str = "euclidean"
     column: str = "theorem1"
     size: str = "10"
+    network: str = "crown"
+    k: str = "1"
     hide: tuple[str, ...] = ()
 
 
@@ -48,6 +56,8 @@ CHOICES = Choices(
         "method": one_of(tuple(METHODS)),
         "column": one_of(tuple(COLUMNS)),
         "size": one_of(SIZES),
+        "network": one_of(NETWORKS),
+        "k": one_of(KS),
         "hide": several_of(HIDEABLE),
     },
 )

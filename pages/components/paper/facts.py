@@ -7,14 +7,19 @@ import math
 import pandas as pd
 import streamlit as st
 
+from arml_core.jobs import JobStatus
+from arml_core.jobs.states import DONE
 from arml_core.reproduce import facts, published
 from arml_core.reproduce.beside import dataset_rows, runtime_rows
+from arml_core.reproduce.run import ask, find, seconds_of
 from arml_core.results import FOLDER
 
 from ..on_demand import on_demand
-from .choices import View
+from .choices import KS, View, nearest, pick
 from .marks import LEGEND, MISSING, beside
+from .recompute import computed_words, evaluation_of, label_of
 from .take_away import show_take_away
+from .work import Work, show_work, where_from
 
 NOT_YET = "not computed yet"
 
@@ -30,6 +35,8 @@ def show_datasets(view: View) -> None:
     words = LEGEND.split(" ✓")[0] + " The paper prints three digits, ours are exact shares of the test points."
     st.markdown(f":small[{words}]")
     _origin(facts.DATASETS_FILE, published.TITLES)
+    if "detail" not in view.hide:
+        _error_detail(view, found)
     show_take_away(
         view,
         lambda: found,
@@ -37,6 +44,46 @@ def show_datasets(view: View) -> None:
         "python -m arml_core reproduce datasets",
         "from arml_core.reproduce.beside import dataset_rows\nfrom arml_core.results import FOLDER\n\n"
         "print(dataset_rows(FOLDER).to_string())",
+    )
+
+
+def _error_detail(view: View, found: pd.DataFrame) -> None:
+    """One error computed again; the radii of all test points come with it."""
+    with st.container(border=True):
+        st.markdown("**One error of ours, computed again**")
+        left, right = st.columns(2)
+        with left:
+            pick("Dataset", "data", published.TITLES, view.data)
+        with right:
+            pick("Neighbours", "k", {k: f"{k}-NN" for k in KS}, view.k)
+        row = found[(found["dataset"] == published.TITLES[view.data]) & (found["K"] == int(view.k))].iloc[0]
+        step = facts.error_step(view.data, int(view.k))
+        known = not math.isnan(row["ours"])
+        waiting = f"It certifies all {row['test']:,} test points, which takes longer than asking for their answers."
+        show_work(
+            Work(
+                lambda client: ask(client, step),
+                lambda client: find(client, step),
+                label_of(known),
+                f"{waiting} {where_from(view.data)}".strip(),
+                lambda job: _show_error(job, float(row["paper"]), float(row["ours"])),
+            )
+        )
+
+
+def _show_error(job: JobStatus, paper: float, shipped: float) -> None:
+    fresh = evaluation_of(job)
+    if fresh is None:
+        return
+    if job.state != DONE:
+        st.caption(f"So far {len(fresh):,} of {fresh.planned:,} points.")
+        return
+    error = float(1 - fresh.correct.mean())
+    ours = "Nothing ships for it yet." if math.isnan(shipped) else f"The shipped error is {shipped:.4f}."
+    when = computed_words(job, fresh.made.get("date", "this machine"))
+    st.success(
+        f"{when} {int((~fresh.correct).sum()):,} of {len(fresh):,} test points are answered wrongly: an error of "
+        f"{error:.4f}. {ours} The paper has {paper:.3f}."
     )
 
 
@@ -71,6 +118,8 @@ def show_runtime(view: View) -> None:
     if found["our seconds"].isna().any():
         st.info("What is missing is not measured yet; the command below measures it.", icon="ℹ️")
     _origin(facts.RUNTIME_FILE, published.METHODS)
+    if "detail" not in view.hide:
+        _runtime_detail(view, found)
     show_take_away(
         view,
         lambda: found,
@@ -79,6 +128,36 @@ def show_runtime(view: View) -> None:
         "from arml_core.reproduce.beside import runtime_rows\nfrom arml_core.results import FOLDER\n\n"
         "print(runtime_rows(FOLDER).to_string())",
     )
+
+
+def _runtime_detail(view: View, found: pd.DataFrame) -> None:
+    """One training timed again."""
+    titles = {name: published.METHODS[name] for name in facts.RUNTIME_PARAMETERS}
+    method = nearest(view.method, titles)
+    row = found[found["metric"] == titles[method]].iloc[0]
+    known = not math.isnan(row["our seconds"])
+    with st.container(border=True):
+        st.markdown("**One training of ours, timed again**")
+        pick("Metric", "method", titles, method)
+        took = f"It took {row['our seconds']:g} s on a {row['machine']}." if known else "It takes minutes."
+        show_work(
+            Work(
+                lambda client: facts.ask_runtime(client, method),
+                lambda client: facts.find_runtime(client, method),
+                label_of(known),
+                f"{took} {where_from(facts.RUNTIME_SET)}".strip(),
+                lambda job: _show_seconds(job, float(row["paper seconds"])),
+            )
+        )
+
+
+def _show_seconds(job: JobStatus, paper: float) -> None:
+    if job.state == DONE:
+        seconds = seconds_of(job)
+        st.success(
+            f"{job.total} iterations took {seconds:.1f} s here. The paper has {paper:g} s. A training that was "
+            "computed before is not computed again: the time is that of its first run."
+        )
 
 
 def runtime_table(found: pd.DataFrame) -> pd.DataFrame:

@@ -1,8 +1,8 @@
-"""One number computed again, as a job of the store: the steps that the reproduce command takes."""
+"""One row of radii computed again: the steps that the reproduce command takes, and what came out beside what ships."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,21 +11,20 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from arml_core.datasets import dataset_info
-from arml_core.jobs import DamagedFile, JobStatus, StoreError, UnknownJob
-from arml_core.jobs.states import CANCELLED, DONE, FAILED, LOST
+from arml_core.jobs import Client, DamagedFile, JobStatus, StoreError, UnknownJob
+from arml_core.jobs.states import DONE
 from arml_core.learners.estimation import duration
 from arml_core.reproduce.beside import again
+from arml_core.reproduce.figure2 import Curve
 from arml_core.reproduce.plan import Step
-from arml_core.reproduce.run import ask, find
+from arml_core.reproduce.run import ask, find, seconds_of
 from arml_core.results import Evaluation
 
-from ..train.words import clause, interrupted, progress_words, under_way
-from ..visitor import asking, looking
+from ..train.words import clause
+from ..visitor import looking
 from .marks import beside, signed
+from .work import Jobs, Work, show_work, where_from
 
-REFRESH_SECONDS = 0.6
-PROBLEM = "paper_problem"
 Floats = NDArray[np.float64]
 
 
@@ -38,120 +37,77 @@ class Number:
     radii: Floats
     paper: Floats | None = None
 
-
-def show_recompute(number: Number) -> None:
-    """The button, then the progress, then the result; it refreshes by itself only while a job is under way."""
-    try:
-        jobs = find(looking(), number.step)
-    except StoreError as reason:
-        st.error(f"The jobs cannot be reached: {reason}")
-        return
-    active = _is_active(jobs)
-    st.fragment(_recompute, run_every=REFRESH_SECONDS if active else None)(number, active)
-
-
-def _is_active(jobs: tuple[JobStatus, JobStatus] | None) -> bool:
-    """Whether the radii will come by themselves, or a training is still being stopped."""
-    return jobs is not None and (under_way(jobs[1]) or jobs[0].state == "cancelling")
+    @property
+    def work(self) -> Work:
+        return Work(
+            lambda client: ask(client, self.step),
+            lambda client: find(client, self.step),
+            label_of(self.kept is not None),
+            expectation(self.kept, self.step.dataset),
+            lambda job: show_radii(self, job),
+        )
 
 
-def _recompute(number: Number, was_active: bool) -> None:
-    try:
-        client = looking()
-        jobs = find(client, number.step)
-        held = client.worker().held
-    except StoreError as reason:
-        st.error(f"The jobs cannot be reached: {reason}")
-        return
-    if was_active and not _is_active(jobs):
-        st.rerun()  # once: the page learns that it is over, and stops asking
-    if PROBLEM in st.session_state:
-        st.warning(st.session_state.pop(PROBLEM))
-    if jobs is None:
-        _offer(number)
-    elif _is_active(jobs):
-        _progress(jobs, held)
-    elif jobs[1].state != DONE:
-        _stopped(number, jobs)
-    if jobs is not None:
-        _outcome(number, jobs[1])
+@dataclass(frozen=True, eq=False)
+class NetworkNumber:
+    """The same for a curve that a neural network makes."""
+
+    curve: Curve
+    dataset: str
+    kept: Evaluation | None
+    radii: Floats
+    paper: Floats | None = None
+
+    @property
+    def work(self) -> Work:
+        return Work(
+            lambda client: self.curve.ask(client, self.dataset),
+            self._find,
+            label_of(self.kept is not None),
+            expectation(self.kept, self.dataset),
+            lambda job: show_radii(self, job),
+        )
+
+    def _find(self, client: Client) -> Jobs | None:
+        found = self.curve.find(client, self.dataset)
+        return None if found is None else (found,)
 
 
-def _offer(number: Number) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Compute it here" if number.kept is None else "Compute it again here"
-        if st.button(label, key="paper_again", type="primary"):
-            _try(lambda: ask(asking(), number.step))
-            st.rerun()
-        st.caption(_expectation(number), width="stretch")
+def show_recompute(number: Number | NetworkNumber) -> None:
+    """The button, then the progress, then the result."""
+    show_work(number.work)
 
 
-def _expectation(number: Number) -> str:
+def label_of(kept: bool) -> str:
+    return "Compute it again here" if kept else "Compute it here"
+
+
+def expectation(kept: Evaluation | None, dataset: str) -> str:
     """How long it may take, and whether data has to be downloaded."""
-    made: dict[str, Any] = {} if number.kept is None else dict(number.kept.made)
-    parts = []
+    made: Mapping[str, Any] = {} if kept is None else kept.made
+    parts = ["How long it takes is not known yet."]
     if "seconds" in made:
         spent = float(made["seconds"]) + float(made.get("train_seconds") or 0.0)
-        parts.append(f"It took {duration(spent)} on a {made.get('machine', 'machine')}.")
-    else:
-        parts.append("How long it takes is not known yet.")
-    about = dataset_info(number.step.dataset)
-    if not about.available:
-        parts.append(
-            f"{about.title} is not on this machine: the job downloads {about.download_bytes / 1e6:.1f} MB first "
-            f"(source: {about.source}; terms: {about.terms})."
-        )
-    parts.append("It runs in the background; you may close this page.")
-    return " ".join(parts)
+        parts = [f"It took {duration(spent)} on a {made.get('machine', 'machine')}."]
+    return " ".join([*parts, where_from(dataset)]).strip()
 
 
-def _progress(jobs: tuple[JobStatus, JobStatus], held: bool) -> None:
-    run, evaluation = jobs
-    with st.container(horizontal=True, vertical_alignment="center", key="paper_progress"):
-        if under_way(run):
-            st.progress(run.fraction, text=f"Training: {progress_words(run)}", width="stretch")
-        else:
-            st.progress(evaluation.fraction, text=f"Radii: {progress_words(evaluation)}", width="stretch")
-        mine = [job.id for job in (evaluation, run) if job.mine and (job.is_active or interrupted(job))]
-        stopping = any(job.state == "cancelling" for job in jobs)
-        if mine and st.button("Cancel", key="paper_cancel", disabled=stopping):
-            for job in mine:
-                _try(lambda job=job: looking().cancel(job))
-            st.rerun()
-    if held:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.warning("The worker was stopped on purpose, so nothing starts.", width="stretch")
-            st.button("Start the worker", key="paper_wake", on_click=lambda: asking().start_worker())
-
-
-def _stopped(number: Number, jobs: tuple[JobStatus, JobStatus]) -> None:
-    """Cancelled, failed or lost: why, and the way on."""
-    job = next(job for job in jobs if job.state in (CANCELLED, FAILED, LOST))
-    words = {
-        CANCELLED: "Stopped on request. What is finished is kept.",
-        FAILED: f"It failed: {clause(job.reason)}",
-        LOST: "The process that computed it is gone.",
-    }
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.warning(f"{words[job.state]} “Go on” takes it up again.", width="stretch")
-        if st.button("Go on", key="paper_retry"):
-            _try(lambda: ask(asking(), number.step))
-            st.rerun()
-
-
-def _try(action: Callable[[], Any]) -> None:
+def evaluation_of(job: JobStatus) -> Evaluation | None:
+    """The radii so far; None, with a warning where there is a reason, if there are none."""
     try:
-        action()
-    except (ValueError, StoreError) as reason:
-        st.session_state[PROBLEM] = clause(str(reason))
-
-
-def _outcome(number: Number, job: JobStatus) -> None:
-    try:
-        fresh = looking().evaluation(job.id)
+        return looking().evaluation(job.id)
     except (UnknownJob, StoreError, DamagedFile) as reason:
         st.warning(clause(str(reason)))
-        return
+        return None
+
+
+def computed_words(job: JobStatus, date: str) -> str:
+    return f"Computed here on {date} in {duration(seconds_of(job))}."
+
+
+def show_radii(number: Number | NetworkNumber, job: JobStatus) -> None:
+    """How many radii are the shipped ones, and the errors at the radii of the table."""
+    fresh = evaluation_of(job)
     if fresh is None:
         return
     if job.state == DONE:
@@ -162,9 +118,8 @@ def _outcome(number: Number, job: JobStatus) -> None:
         st.table(outcome_table(number, fresh), border="horizontal", hide_index=True, alt="The number computed again")
 
 
-def _done_words(number: Number, fresh: Evaluation, job: JobStatus) -> str:
-    spent = job.finished - job.started if job.finished and job.started else 0.0
-    when = f"Computed here on {fresh.made.get('date', 'this machine')} in {duration(spent)}."
+def _done_words(number: Number | NetworkNumber, fresh: Evaluation, job: JobStatus) -> str:
+    when = computed_words(job, fresh.made.get("date", "this machine"))
     if number.kept is None:
         return f"{when} Nothing ships for it yet."
     found = again(number.kept, fresh, number.radii)
@@ -177,7 +132,7 @@ def _done_words(number: Number, fresh: Evaluation, job: JobStatus) -> str:
     )
 
 
-def outcome_table(number: Number, fresh: Evaluation) -> pd.DataFrame:
+def outcome_table(number: Number | NetworkNumber, fresh: Evaluation) -> pd.DataFrame:
     """The paper's errors, what ships and what was computed here, over the same points."""
     rows: dict[str, list[str]] = {}
     if number.paper is not None:

@@ -15,6 +15,7 @@ from arml_core.figures import (
 )
 from arml_core.reproduce import published
 from arml_core.reproduce.beside import spread
+from arml_core.reproduce.figure2 import Curve, curves
 from arml_core.reproduce.plan import SENSITIVITY_SETS, Effort, sensitivity
 from arml_core.reproduce.published import POINTS, TITLES
 from arml_core.reproduce.tables import Tables, column_of
@@ -22,7 +23,8 @@ from arml_core.results import Evaluation
 
 from ..chart import show_chart
 from ..theme import current_style
-from .choices import SIZES, View, choose, nearest
+from .choices import NETWORKS, SIZES, View, choose, nearest
+from .recompute import NetworkNumber, Number
 from .row_detail import results_in, show_origins, show_row
 from .take_away import show_take_away
 
@@ -57,6 +59,8 @@ def show_figure2(view: View, tables: Tables) -> None:
             st.info("The curves of the networks are not there yet. The command below computes them.", icon="ℹ️")
         _curves(lines, published.radii(dataset), "paper_figure2", "Lower is safer. All of it is proved, nothing found.")
         show_origins([*([arml] if arml is not None else []), *found], "figure2")
+    if "detail" not in view.hide:
+        _network_detail(view, dataset, found)
     show_take_away(
         view,
         lambda: curves_table(lines, float(published.radii(dataset)[-1])) if lines else pd.DataFrame(),
@@ -66,6 +70,17 @@ def show_figure2(view: View, tables: Tables) -> None:
         'for found in shipped(FOLDER / "figure2"):\n'
         "    print(found.dataset, found.describe_method(), robust_error(found.radii, [0, 0.5, 1, 1.5, 2, 2.5]))",
     )
+
+
+def _network_detail(view: View, dataset: str, found: list[Evaluation]) -> None:
+    planned = dict(zip(NETWORKS, curves(), strict=True))
+    network = planned[view.network].network
+    same = [e for e in found if (e.method, dict(e.options)) == (network.method, network.options)]
+    kept = same[0] if same else None
+    curve = planned[view.network] if kept is None else Curve(network, len(kept))
+    titles = {name: curve.title for name, curve in planned.items()}
+    radii = published.radii(dataset)
+    show_row("network", "Curve of a network", titles, view.network, NetworkNumber(curve, dataset, kept, radii))
 
 
 def show_sensitivity(view: View) -> None:
@@ -86,14 +101,13 @@ def show_sensitivity(view: View) -> None:
         for e in results_in("sensitivity")
         if e.dataset == dataset and column_of(e) == column
     }
-    sizes = [size for size in SIZES if size in found]
+    sizes, at = [size for size in SIZES if size in found], published.radii(dataset)
     if not sizes:
         st.info(f"Our results for {TITLES[dataset]} are not there yet. The command below computes them.", icon="ℹ️")
     else:
         missing = [size for size in SIZES if size not in found]
         if missing:
             st.info(f"Not computed yet: size {', '.join(missing)}.", icon="ℹ️")
-        at = published.radii(dataset)
         errors = np.array([robust_error(found[size].radii, at) for size in sizes])
         lines = [_line(found[size], SIZES.index(size), f"size {size}") for size in sizes]
         points = f", {len(found[sizes[0]])} points" if len(found[sizes[0]]) < POINTS else ""
@@ -111,7 +125,7 @@ def show_sensitivity(view: View) -> None:
             if step.column == column and str(step.parameters["n_neighbors"]) == view.size
         ]
         offered = {size: size for size in SIZES}
-        show_row("size", "Size of the neighbourhood", offered, view.size, kept, step, published.radii(dataset))
+        show_row("size", "Size of the neighbourhood", offered, view.size, Number(step, kept, at))
     show_take_away(
         view,
         lambda: pd.DataFrame(

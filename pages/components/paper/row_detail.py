@@ -6,13 +6,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from arml_core.reproduce.plan import Step
 from arml_core.results import FOLDER, Evaluation, shipped
 
 from ..on_demand import on_demand
 from .choices import pick
 from .origin import origin_table
-from .recompute import Floats, Number, show_recompute
+from .recompute import NetworkNumber, Number, show_recompute
 
 
 def results_in(part: str) -> tuple[Evaluation, ...]:
@@ -38,16 +37,14 @@ def show_row(
     label: str,
     options: dict[str, str],
     value: str,
-    kept: Evaluation | None,
-    step: Step,
-    radii: Floats,
+    number: Number | NetworkNumber,
 ) -> None:
     """Choose a row of a figure, see how it came about, and compute it again."""
     with st.container(border=True):
         st.markdown("**One row of ours in detail**")
         pick(label, name, options, value)
-        if kept is None:
+        if number.kept is None:
             st.info("Our result is not there yet.", icon="ℹ️")
         else:
-            show_origins([kept], f"{name}_{value}")
-        show_recompute(Number(step, kept, radii))
+            show_origins([number.kept], f"{name}_{value}")
+        show_recompute(number)

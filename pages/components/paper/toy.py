@@ -20,6 +20,7 @@ from ..compute import panel_of, points_of
 from ..theme import current_style
 from ..view import DEFAULT
 from .choices import View, nearest
+from .recompute import Number
 from .row_detail import results_in, show_row
 from .take_away import show_take_away
 
@@ -65,7 +66,7 @@ def show_figure1(view: View) -> None:
         titles = {name: METHODS[name] for name in TOY_METHODS}
         method = nearest(view.method, titles)
         (step,) = [step for step in figure1() if step.learner == method]
-        show_row("method", "Metric", titles, method, kept.get(method), step, AT)
+        show_row("method", "Metric", titles, method, Number(step, kept.get(method), AT))
     show_take_away(
         view,
         lambda: pd.DataFrame(

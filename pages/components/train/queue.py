@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from arml_core.jobs import Client, JobStatus, StoreError
+from arml_core.jobs import Client, JobStatus, StoreError, UnknownJob
 from arml_core.jobs.slots import Limits
 
 from ..plain import plain
@@ -23,8 +23,8 @@ PROBLEM, WARMED = "train_problem", "train_warmed"
 
 
 def listed() -> list[JobStatus]:
-    """Every job this visitor may see."""
-    return looking().list(limit=MOST_LISTED)
+    """Every job this visitor may see, but the networks of the paper: they are shown on its own page."""
+    return [job for job in looking().list(limit=MOST_LISTED) if job.kind != "network"]
 
 
 def warm_up(client: Client) -> None:
@@ -44,7 +44,7 @@ def show_queue(jobs: list[JobStatus], selected: str) -> None:
 def _queue(was_active: bool, selected: str) -> None:
     try:
         client = looking()
-        jobs = client.list(limit=MOST_LISTED)
+        jobs = listed()
         held = client.worker().held
     except StoreError as reason:
         st.error(f"The list of jobs cannot be read: {reason}")
@@ -151,6 +151,8 @@ def selected_job(jobs: list[JobStatus], client: Client, wanted: str) -> tuple[Jo
     if wanted:
         try:
             status = client.status(wanted)
+            if status.kind == "network":
+                raise UnknownJob("a network is no training of a metric")
             return (status if status.needs is None else client.status(status.needs)), None
         except ValueError:
             notice = (

@@ -66,7 +66,7 @@ def progress_words(job: JobStatus) -> str:
         return f"downloading, {job.done / 1e6:.1f} of {job.total / 1e6:.1f} MB{left}"
     if not job.total or job.phase in ("starting", "loading", "saving"):
         return {"loading": "loading the data", "saving": "saving the result"}.get(job.phase, job.phase or "starting")
-    unit = step_word(job) if job.kind == "train" else "point"
+    unit = step_word(job) if job.kind == "train" else "epoch" if job.phase == "training" else "point"
     return f"{unit} {job.done:,} of {job.total:,}{left}"
 
 
