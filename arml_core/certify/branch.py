@@ -226,6 +226,6 @@ class BranchAndBound:
         above = float(terms.sum() - gamma(len(terms) + 8) * np.abs(terms).sum())
         below = float(np.linalg.norm(multipliers @ normals, ord=self.local.dual_norm))
         error = float(multipliers @ (slack + gamma(len(terms) + 8) * np.abs(normals).sum(axis=1)))
-        if above <= 0:
+        if not above > 0:  # or not a number: it overflowed
             return 0.0
         return self.rounding * above / (below + error) if below + error > 0 else np.inf

@@ -231,8 +231,9 @@ class _GroupSearch:
         if float(offsets.max(initial=-np.inf)) <= 0:
             problem.delta, problem.multipliers = np.zeros(h.shape[1]), np.zeros(len(chosen))
             return
-        lengths[lengths == 0] = np.finfo(float).tiny  # a constraint without a direction: met, or never met
-        offsets = np.where(normals.any(axis=1), offsets, np.maximum(offsets, 0.0))
+        still = lengths == 0  # a constraint without a direction: met, or never met
+        lengths[still] = np.where(offsets[still] > 0, offsets[still], 1.0)
+        offsets[still] = np.maximum(offsets[still], 0.0)
         problem.delta, multipliers, problem.feasible = least_distance(normals / lengths[:, None], offsets / lengths)
         problem.multipliers = multipliers / lengths
         if not problem.feasible or problem.size > cutoff[problem.b] * (1 + 1e-9):
@@ -259,7 +260,7 @@ class _GroupSearch:
         if not used.any():
             return problem.floor
         reference, threat = self.triplets.reference, self.triplets.threat
-        weight = problem.multipliers[used]
+        weight = problem.multipliers[used] / problem.multipliers.max()  # any positive factor will do
         chosen = np.array(problem.basis)[used]
         positives = reference.points(self._indices[chosen])
         negative = reference.points(reference.order[[problem.j]])
@@ -276,7 +277,8 @@ class _GroupSearch:
         below = float(np.linalg.norm(np.abs(vector) + error)) * (1 + gamma(len(vector) + 8))
         if below == 0:
             return np.inf if above > 0 else problem.floor
-        return max(above / below, problem.floor)
+        bound = above / below
+        return bound if bound > problem.floor else problem.floor  # where it is not a number, too
 
     def attack(self, flips: Flips, members: IntArray, result: Interval) -> None:
         """Turn solutions into points that are really misclassified, stepping further inside where needed."""

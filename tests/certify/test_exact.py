@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from arml_core import MahalanobisKNN, ThreatModel
+from arml_core import MahalanobisKNN, Metric, ThreatModel
 from tests import oracles
 
 from .cases import LAYOUTS, METRICS, Case, assert_same_radius, make_case, make_metric
@@ -193,3 +193,25 @@ def test_leave_one_out_on_iris_petals_equals_the_smallest_of_independent_program
         assert certificates.upper[b] >= expected * (1 - 1e-9) - 1e-9
         if certificates.exact[b]:
             assert certificates.lower[b] == pytest.approx(expected, rel=1e-5, abs=2e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 10.0, 1e3, 1e6])
+def test_rows_that_tie_wherever_x_can_go_are_not_left_out(unit):
+    """Row 0 comes before row 1, from which it is never told apart; row 2 holds both back until x has moved by 12.
+
+    What keeps rows 0 and 1 level is no half-space (its normal is 0), and no weight of it may overflow.
+    """
+    metric = Metric.from_components([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    X = unit * np.array([[0.0, 1.0, 3.0], [0.0, -1.0, 4.0], [1.0, 0.0, 0.0]])
+    knn = MahalanobisKNN(1, metric).fit(X, [1, 0, 0])
+    assert knn.predict(unit * np.array([[0.0, 0.0, 0.0], [-12.5, 0.0, 0.0]])).tolist() == [0, 1]
+    found = knn.certify(np.zeros((1, 3)), method="exact", threat=ThreatModel(frozen=[1, 2]))
+    assert found.lower[0] == pytest.approx(12 * unit, rel=1e-9)
+
+
+def test_a_negative_that_training_order_always_holds_back_overflows_nothing():
+    X = np.array([[-1.0, -1.0, -2.0], [-2.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+    knn = MahalanobisKNN(1, 1000.0 * np.eye(3)).fit(X, [0, 0, 0, 1])
+    threat = ThreatModel(frozen=[0, 2])
+    found = knn.certify([[0.0, -1.0, -2.0]], method="exact", threat=threat)
+    assert found.lower[0] >= knn.certify([[0.0, -1.0, -2.0]], threat=threat).lower[0]
