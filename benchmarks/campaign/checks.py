@@ -138,11 +138,12 @@ def used(smaller: float, larger: float, problem: Problem) -> float:
     """By how much of the oracle's tolerance `smaller` exceeds `larger`; above 1 is a violation."""
     far = ORACLE_FAR * problem.size
     if min(smaller, far) <= min(larger, far):
-        return min(0.0, (min(smaller, far) - min(larger, far)) / _tolerance(min(larger, far), problem))
-    return (min(smaller, far) - larger) / _tolerance(larger, problem)
+        return min(0.0, (min(smaller, far) - min(larger, far)) / tolerance(min(larger, far), problem))
+    return (min(smaller, far) - larger) / tolerance(larger, problem)
 
 
-def _tolerance(radius: float, problem: Problem) -> float:
+def tolerance(radius: float, problem: Problem) -> float:
+    """How far the oracle's radius may be off."""
     return ORACLE_RELATIVE * radius + ORACLE_ABSOLUTE * problem.size
 
 

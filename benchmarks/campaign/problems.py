@@ -73,9 +73,14 @@ def make_line(seed: int, number: int, factor: float) -> LineProblem:
     d, n = int(rng.integers(1, 5)), int(rng.integers(5, 14))
     X = _rows(LAYOUTS[number % 4], n, d, rng)
     y = _labels(n, rng)
-    G = rng.normal(size=(int(rng.integers(1, d + 1)), d)) if number % 3 else np.diag(2.0 ** rng.integers(-3, 4, size=d))
+    if number // 4 % 3 == 0:
+        G = rng.normal(size=(int(rng.integers(1, d + 1)), d))
+    elif number // 4 % 3 == 1:
+        G = np.diag(2.0 ** rng.integers(-3, 4, size=d))
+    else:  # whole numbers off the diagonal: on a grid, rows tie along the whole line
+        G = np.triu(rng.integers(-1, 2, size=(d, d)), 1) + np.eye(d)
     x, own = _point(X, rng)
-    k = int(rng.integers(1, 1 + 2 * (n - len(own)) // 3))
+    k = int(rng.integers(1, 1 + 2 * (n - len(own)) // 3)) if rng.random() < 0.6 else 1
     feature = int(rng.integers(d))
     drawn = _threat(NORMS[number % 3], X * factor, rng)
     threat = replace(drawn, frozen=tuple(f for f in range(d) if f != feature))

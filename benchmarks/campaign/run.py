@@ -46,7 +46,7 @@ def _one(problem: Problem, number: int, tally: Tally) -> list[Violation]:
     knn = problem.fitted()
     answers = ask(problem, knn, slow=[SLOW[number // ROUND % len(SLOW)]])
     real = true_radii(problem, answers)
-    tally.add(problem, metric_kind(number), answers, real)
+    tally.add(number, problem, metric_kind(number), answers, real)
     return list(violations(problem, knn, answers, real))
 
 

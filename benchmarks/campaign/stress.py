@@ -31,7 +31,7 @@ def run_precision(seed: int, numbers: range, deadline: float) -> Tally:
             knn = problem.fitted()
             answers = ask(problem, knn)
             real = true_radii(problem, answers)
-            tally.add(problem, metric_kind(number), answers, real)
+            tally.add(number, problem, metric_kind(number), answers, real)
             double = in_units(problem, 1.0)
             double.X, double.x = double.X.astype(float), double.x.astype(float)
             return [
@@ -57,7 +57,7 @@ def run_units(seed: int, numbers: range, deadline: float) -> Tally:
             knn = scaled.fitted()
             answers = ask(scaled, knn)
             real = true_radii(scaled, answers)
-            tally.add(scaled, metric_kind(number), answers, real)
+            tally.add(number, scaled, metric_kind(number), answers, real)
             found = list(violations(scaled, knn, answers, real))
             if factor in BINARY_UNITS:
                 found += _differences(answers, ask(plain, plain.fitted(), slow=()), factor)
@@ -75,12 +75,12 @@ def run_lines(seed: int, numbers: range, deadline: float) -> Tally:
             break
         problem = make_line(seed, number, (1.0, *DECIMAL_UNITS)[number % 5])
 
-        def one(problem=problem) -> list[Violation]:
+        def one(problem=problem, number=number) -> list[Violation]:
             knn = problem.fitted()
             answers = ask(problem, knn)
             exact = exact_line_radius(problem, answers)
             rounded = np.inf if exact is None else float(exact)
-            tally.add(problem, "full", answers, Truth(rounded, rounded, rounded))
+            tally.add(number, problem, "full", answers, Truth(rounded, rounded, rounded))
             found = list(violations(problem, knn, answers, Truth(0.0, np.inf, np.inf)))
             return found + _above(answers, exact)
 

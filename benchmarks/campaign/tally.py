@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from tests.attack.oracles import Truth
 from tests.attack.problems import Problem
 
-from .checks import Answers, Violation, lower_of
+from .checks import Answers, Violation, lower_of, tolerance
 from .problems import METRICS, NORMS, as_code
 
 METHODS = ("theorem1", "votes", "exact", "search", "whitebox", "boundary")
@@ -23,31 +23,33 @@ class Tally:
     answered: Counter[tuple[str, float, str]] = field(default_factory=Counter)
     met: Counter[tuple[str, str]] = field(default_factory=Counter)
     sides: Counter[tuple[str, str]] = field(default_factory=Counter)
-    tightest: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(lambda: np.inf))
+    closest: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
     problems: int = 0
     violations: int = 0
 
-    def add(self, problem: Problem, metric: str, answers: Answers, real: Truth) -> None:
-        self.problems += 1
+    def add(self, number: int, problem: Problem, metric: str, answers: Answers, real: Truth) -> None:
+        """Count the answers to a problem, and how close they come to the truth."""
         for method, answer in answers.items():
             self.answered[method, problem.threat.norm, metric] += 1
             lower, upper = lower_of(answer), float(answer.upper[0])
             if lower is not None:
-                self._side(method, "lower", problem, lower, real.ruled)
+                self._side((method, "lower"), number, problem, lower, real.ruled)
             if np.isfinite(upper):
-                self._side(method, "upper", problem, real.closed, upper)
+                self._side((method, "upper"), number, problem, real.closed, upper)
         self.kinds.update(_kinds(problem, real))
 
-    def _side(self, method: str, side: str, problem: Problem, small: float, large: float) -> None:
+    def _side(self, side: tuple[str, str], number: int, problem: Problem, small: float, large: float) -> None:
         if not (0 < large < np.inf and small < np.inf):
             return  # nothing to come close to
-        self.sides[method, side] += 1
-        self.tightest[method, side] = min(self.tightest[method, side], (large - small) / large)
-        self.met[method, side] += large - small <= MET * max(large, problem.size)
+        self.sides[side] += 1
+        self.met[side] += large - small <= MET * max(large, problem.size)
+        margin = ((large - small) / tolerance(large, problem), number)
+        self.closest[side] = min(margin, self.closest.get(side, margin))
 
     def report(self, found: list[Violation], where: str, problem: Problem) -> None:
-        """Print what was found wrong with a problem, and how to see it again."""
+        """Count a problem, and print what was found wrong with it and how to see it again."""
+        self.problems += 1
         self.violations += len(found)
         if found:
             print(f"\nVIOLATION in {where}")
@@ -62,15 +64,14 @@ class Tally:
                 counts = [self.answered[method, norm, kind] for kind in METRICS]
                 if any(counts):
                     lines.append(f"{method:10s}{NAMES[norm]:6s}" + "".join(f"{count:10,d}" for count in counts))
-        lines.append("\nbound               0 < ε* < ∞   meets ε*   smallest distance to it, relative")
+        lines.append("\nbound               0 < ε* < ∞   meets ε*   least margin, in tolerances (-1 is too much)")
         for method in METHODS:
             for side in ("lower", "upper"):
                 n = self.sides[method, side]
                 if n:
-                    lines.append(
-                        f"{method:10s}{side:8s}{n:12,d}{self.met[method, side] / n:11.1%}"
-                        f"{self.tightest[method, side]:36.1e}"
-                    )
+                    margin, number = self.closest[method, side]
+                    share = self.met[method, side] / n
+                    lines.append(f"{method:10s}{side:8s}{n:12,d}{share:11.1%}{margin:15.1e} in problem {number}")
         kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(self.kinds.items()))
         lines.append(f"\nproblems with: {kinds}")
         return "\n".join(lines)
