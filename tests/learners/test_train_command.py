@@ -1,6 +1,12 @@
 """``python -m arml_core train``."""
 
 import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +15,9 @@ import arml_core as arml
 from arml_core.cli import train
 from arml_core.learners.arml import ARML
 from arml_core.learners.storage import load_metric
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
 
 
 def run(*words: str) -> None:
@@ -69,11 +78,24 @@ def test_existing_file_is_kept_unless_forced(tmp_path):
     assert load_metric(path).metric.is_identity
 
 
-def test_interrupt_leaves_nothing(tmp_path, monkeypatch):
-    def interrupted(self, *args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(ARML, "_learn", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run("iris", "-o", str(tmp_path / "m.npz"))
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("learner", ["arml", "lmnn"])
+def test_ctrl_c_in_the_middle_says_so_and_leaves_nothing(learner, tmp_path):
+    """A real process with a terminal's signal; the file that was there stays as it was."""
+    old, new = tmp_path / "old.npz", tmp_path / "new.npz"
+    old.write_text("mine")
+    settings = {"arml": ["n_epochs=100000"], "lmnn": ["min_iter=9999", "max_iter=9999"]}[learner]
+    for path in (old, new):
+        command = [sys.executable, "-m", "arml_core", "train", "digits", learner, "--force", "-o", str(path)]
+        command += [word for setting in settings for word in ("-p", setting)]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        )
+        assert "digits" in process.stdout.readline().lower()  # it is past its imports
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130, said
+        assert said.rstrip().endswith("stopped")
+        assert "Traceback" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["old.npz"]
+    assert old.read_text() == "mine"
