@@ -1,5 +1,9 @@
 """ARML Explorer: the shell. Page settings and navigation; everything else is in pages/."""
 
+import pages.components.loading  # noqa: F401
+
+# isort: split
+
 import streamlit as st
 
 from pages.components.shell import navigation

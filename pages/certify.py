@@ -1,5 +1,9 @@
 """Certify: from a CSV file to verdicts in four steps."""
 
+import pages.components.loading  # noqa: F401
+
+# isort: split
+
 import streamlit as st
 
 from pages.components.certify.choices import CHOICES

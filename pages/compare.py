@@ -1,5 +1,9 @@
 """Compare: certified and empirical robust-error curves of any metrics, and what is known at a chosen radius."""
 
+import pages.components.loading  # noqa: F401
+
+# isort: split
+
 import streamlit as st
 
 from pages.components.compare.catalogue import load_catalogue

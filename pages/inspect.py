@@ -1,5 +1,9 @@
 """Inspect: one metric taken apart; one point with its neighbours, its adversarial twin and what is proved about it."""
 
+import pages.components.loading  # noqa: F401
+
+# isort: split
+
 import streamlit as st
 
 from pages.components.inspect.choices import CHOICES

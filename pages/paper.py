@@ -1,5 +1,9 @@
 """Paper: every table and figure of the paper with ours beside it, and each row of ours computed again on request."""
 
+import pages.components.loading  # noqa: F401
+
+# isort: split
+
 import streamlit as st
 
 from arml_core.reproduce.tables import Tables

@@ -1,5 +1,9 @@
 """Playground: points in the plane, several metrics side by side, and a certificate wherever you click."""
 
+import pages.components.loading  # noqa: F401
+
+# isort: split
+
 import streamlit as st
 
 from pages.components import session

@@ -1,5 +1,9 @@
 """Start: what this is, one live certificate, three doors, and the words."""
 
+import pages.components.loading  # noqa: F401
+
+# isort: split
+
 import streamlit as st
 
 from arml_core.figures import plane_alt, plane_figure, probe_words

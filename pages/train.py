@@ -1,5 +1,9 @@
 """Train: datasets × methods × seeds as jobs, live curves, and the evaluation of what was learned."""
 
+import pages.components.loading  # noqa: F401
+
+# isort: split
+
 from dataclasses import replace
 
 import streamlit as st

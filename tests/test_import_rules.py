@@ -102,3 +102,10 @@ def test_importing_the_engine_loads_no_dashboard():
     code = "import sys, arml_core; print(sorted({'streamlit', 'plotly', 'metric_learn', 'pytest'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", sorted([*(ROOT / "pages").glob("*.py"), *ROOT.glob("app.py")]), ids=name_of)
+def test_a_script_loads_everything_before_it_imports_anything(path):
+    """`pages/components/loading.py` says why; Streamlit runs a page that is opened directly without `app.py`."""
+    first = next(node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom))
+    assert ast.unparse(first) == "import pages.components.loading"
