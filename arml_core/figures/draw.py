@@ -64,7 +64,9 @@ def _overlaid(traces: list[Trace]) -> list[Trace]:
 
 
 def _shown_classes(plane: Plane) -> list[int]:
-    return [code for code in range(len(plane.class_names)) if (plane.margin[code] > 0).any()]
+    """The classes that win somewhere; where all points coincide nobody does, and the earliest row decides."""
+    winning = [code for code in range(len(plane.class_names)) if (plane.margin[code] > 0).any()]
+    return winning or [int(plane.codes[1 if plane.left_out == 0 else 0])]
 
 
 def _ground(plane: Plane, style: Style) -> Trace:

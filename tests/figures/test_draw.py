@@ -143,6 +143,21 @@ def test_a_class_that_nowhere_wins_has_no_region() -> None:
     assert figure.layout.shapes[0].fillcolor == LIGHT.region(1)
 
 
+@pytest.mark.parametrize(("left_out", "winner"), [(None, 2), (0, 0)])
+def test_where_all_points_coincide_the_earliest_row_has_the_whole_plane(left_out: int | None, winner: int) -> None:
+    points, codes = np.zeros((3, 2)), np.array([2, 0, 1])
+    plane = make_plane(points, codes, ("a", "b", "c"), arml.Metric.identity(2), 1, left_out=left_out)
+    figure = plane_figure(plane, LIGHT)
+    assert figure.layout.shapes[0].fillcolor == LIGHT.region(winner)
+    assert BOUNDARY not in traces(figure)
+    answer = (
+        arml.MahalanobisKNN(1)
+        .fit(points, codes)
+        .predict(np.array([[0.3, 0.1]]), exclude=[-1 if left_out is None else left_out])
+    )
+    assert answer == [winner]
+
+
 def test_what_depends_on_the_chosen_point_can_be_drawn_on_its_own() -> None:
     """Another point changes the overlay and the arrow, and nothing else."""
     plane, probe = scene()

@@ -269,6 +269,7 @@ SEVERAL: Mapping[str, tuple[dict[str, str | list[str]], ...]] = {
     "playground": (
         {"k": "0000000019999999999", "row": "9" * 5000, "lesson": "<script>", "n": "-1"},
         {"points": "1000_-1000_0~-1000_1000_1~0_0_3", "k": "15", "row": "199", "methods": "hand~lfda"},
+        {"points": "0_0_0~0_0_1~0_0_2", "k": "1", "methods": "hand~euclidean"},
         {"data": ["moons", "<b>"], "norm": ["l1", "linf"], "noise": "1", "at": "1000_-1000"},
     ),
     "train": (
