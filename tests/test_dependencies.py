@@ -1,0 +1,94 @@
+"""Every dependency is pinned, used, explained, and has the licence that the page about them says."""
+
+import ast
+import re
+from importlib.metadata import distribution, packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = ("requirements.txt", "requirements-dask.txt", "requirements-dev.txt")
+PAGE = (ROOT / "docs" / "DEPENDENCIES.md").read_text(encoding="utf-8")
+RUN = {"mypy", "ruff", "pandas-stubs", "dask"}
+"""Run by the Makefile, read by what it runs, or pinned with a package that is made of it; not imported."""
+LONG_WINDED = {"scipy": "BSD-3-Clause", "foolbox": "MIT"}
+"""Packages whose metadata spell the licence out instead of naming it."""
+
+
+def pinned(name):
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    wanted = [line.partition("#")[0].strip() for line in lines]
+    return [line for line in wanted if line and not line.startswith("-r ")]
+
+
+REQUIREMENTS = [(name, line) for name in FILES for line in pinned(name)]
+
+
+def modules_in(*folders):
+    """Top-level modules that the Python files of some folders import."""
+    found = set()
+    for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip":
+                found.add(ast.literal_eval(node.args[0]).partition(".")[0])
+    return found
+
+
+USED = {
+    "requirements.txt": modules_in("arml_core", "pages"),
+    "requirements-dask.txt": modules_in("arml_core"),
+    "requirements-dev.txt": modules_in("tests", "benchmarks"),
+}
+
+
+def rows():
+    """Package → the cells of its row."""
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| ")]
+    return {row[0]: row[1:] for row in cells if row[0] not in ("package", "file")}
+
+
+@pytest.mark.parametrize(("name", "line"), REQUIREMENTS, ids=[line for _, line in REQUIREMENTS])
+class TestRequirement:
+    def test_it_is_pinned_to_one_version_and_that_is_installed(self, name, line):
+        package, version = re.fullmatch(r"([a-z0-9-]+)==([0-9.]+)", line).groups()
+        assert distribution(package).version.partition("+")[0] == version
+
+    def test_it_is_used_where_it_is_required(self, name, line):
+        package = line.partition("==")[0]
+        if package in RUN:
+            return
+        modules = {module for module, owners in packages_distributions().items() if package in map(_plain, owners)}
+        assert modules & USED[name]
+
+    def test_the_page_says_why_it_is_here_and_under_which_licence(self, name, line):
+        package = line.partition("==")[0]
+        why, licence, kept = rows()[package]
+        assert why
+        assert kept
+        metadata = distribution(package).metadata
+        assert licence == LONG_WINDED.get(package) or licence == (metadata["License-Expression"] or metadata["License"])
+
+
+def test_the_page_names_nothing_else():
+    packages = {line.partition("==")[0] for _, line in REQUIREMENTS}
+    assert {name for name in rows() if not name.startswith("`")} == packages
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_nothing_is_imported_that_is_not_required(name):
+    """What merely came along with another package may be gone with its next release."""
+    required = {
+        line.partition("==")[0] for file, line in REQUIREMENTS if name != "requirements.txt" or file != FILES[2]
+    }
+    owners = packages_distributions()
+    foreign = {module for module in USED[name] if module in owners}
+    assert {module for module in foreign if not required & set(map(_plain, owners[module]))} == set()
+
+
+def _plain(owner):
+    return re.sub(r"[-_.]+", "-", owner).lower()
