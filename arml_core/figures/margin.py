@@ -29,9 +29,32 @@ def decision_margin(
     (n, n_classes), infinite values cut to the largest finite one.
     """
     k = n_neighbors
-    own, others = _order_statistics(at, points, codes, metric, k, n_classes)
-    margin = np.full((len(at), n_classes), -np.inf)
-    for c in range(1 if n_classes == 2 else n_classes):
+    squared = squared_distances(at, points, metric)
+    margin = _of_two(squared, codes, k) if n_classes == 2 else _of_several(squared, codes, k, n_classes)
+    finite = margin[np.isfinite(margin)]
+    limit = float(np.abs(finite).max()) if finite.size else 1.0
+    return np.asarray(np.clip(margin, -limit, limit))
+
+
+def _of_two(squared: FloatArray, codes: IntArray, k: int) -> FloatArray:
+    """The first class wins exactly where it has half of the votes: one condition instead of K, and its opposite."""
+    half = (k + 1) // 2
+    first = _nearest(squared[:, codes == 1], k - half + 1) - _nearest(squared[:, codes == 0], half)
+    return np.column_stack([first, -first])
+
+
+def _nearest(values: FloatArray, place: int) -> FloatArray:
+    """The `place`-th smallest of each row, +inf where a row has fewer."""
+    if values.shape[1] < place:
+        return np.full(len(values), np.inf)
+    return np.asarray(values.min(axis=1) if place == 1 else np.partition(values, place - 1, axis=1)[:, place - 1])
+
+
+def _of_several(squared: FloatArray, codes: IntArray, k: int, n_classes: int) -> FloatArray:
+    own = [_smallest(squared[:, codes == c], k) for c in range(n_classes)]
+    others = [_smallest(squared[:, codes != c], k) for c in range(n_classes)]
+    margin = np.full((len(squared), n_classes), -np.inf)
+    for c in range(n_classes):
         for m in range(1, k + 1):
             worst = others[c][:, k - m] - own[c][:, m - 1]  # c has at least m votes
             for rival in range(n_classes):
@@ -39,32 +62,20 @@ def decision_margin(
                 if rival != c and j <= k:
                     worst = np.minimum(worst, own[rival][:, j - 1] - others[rival][:, k - j])
             margin[:, c] = np.maximum(margin[:, c], worst)
-    if n_classes == 2:
-        margin[:, 1] = -margin[:, 0]  # the other class wins exactly where this one does not
-    finite = margin[np.isfinite(margin)]
-    limit = float(np.abs(finite).max()) if finite.size else 1.0
-    return np.asarray(np.clip(margin, -limit, limit))
-
-
-def _order_statistics(
-    at: FloatArray, points: FloatArray, codes: IntArray, metric: Metric, k: int, n_classes: int
-) -> tuple[list[FloatArray], list[FloatArray]]:
-    """For each class the k smallest squared distances to its points, and to all others; missing ones are +inf."""
-    squared = squared_distances(at, points, metric)
-    own = [_smallest(squared[:, codes == c], k) for c in range(n_classes)]
-    if n_classes == 2:
-        return own, own[::-1]
-    return own, [_smallest(squared[:, codes != c], k) for c in range(n_classes)]
+    return margin
 
 
 def squared_distances(at: FloatArray, points: FloatArray, metric: Metric) -> FloatArray:
     """d(x, x') for every place and point; good for pictures, where the last digits do not show."""
     a, b = metric.transform(at - points.mean(axis=0)), metric.transform(points - points.mean(axis=0))
-    squared: FloatArray = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1)[None, :] - 2.0 * (a @ b.T)
+    left = np.column_stack([a, (a * a).sum(axis=1), np.ones(len(a))])
+    right = np.column_stack([-2.0 * b, np.ones(len(b)), (b * b).sum(axis=1)])
+    squared: FloatArray = left @ right.T  # |a|² + |b|² - 2ab in one product: nothing of that size is made on the way
     return squared
 
 
 def _smallest(values: FloatArray, k: int) -> FloatArray:
+    """The k smallest of each row, in order; missing ones are +inf."""
     have = values.shape[1]
     head = np.sort(np.partition(values, k - 1, axis=1)[:, :k] if have > k else values, axis=1)
     if have >= k:
