@@ -1,7 +1,8 @@
 """Results as pictures: pure functions from numbers to plotly figures, their tables and their words."""
 
-from .curves import RobustLine, curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
+from .curves import curves_alt, curves_figure, curves_table
 from .draw import OVERLAY, plane_figure, plane_spec
+from .lines import RobustLine
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane import Plane, Probe, Window, make_plane, make_probe, window_for
 from .shapes import hand_made_components
@@ -17,6 +18,7 @@ from .training import (
     training_figure,
     training_table,
 )
+from .verdicts import verdicts_figure, verdicts_table
 from .words import plane_alt, probe_words, radius_interval
 
 __all__ = [

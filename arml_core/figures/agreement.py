@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from .curves import colour_of, symbol_of
 from .draw import FONT
+from .lines import colour_of, symbol_of
 from .palette import LIGHT, Style
 
 

@@ -3,103 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ..curves import dkw_band, robust_error, robust_error_curve, verdict_shares
-from ..rounding import BoolArray, FloatArray
+from ..curves import dkw_band, robust_error
+from ..rounding import FloatArray
 from .draw import FONT
+from .lines import CERTIFIED, EMPIRICAL, RobustLine, colour_of, largest_radius, mark_radii, staircase, symbol_of
 from .palette import LIGHT, Style, with_opacity
 
-CERTIFIED, EMPIRICAL, PAPER_CERTIFIED, PAPER_EMPIRICAL = (
-    "certified",
-    "empirical",
-    "paper, certified",
-    "paper, empirical",
-)
+PAPER_CERTIFIED, PAPER_EMPIRICAL = "paper, certified", "paper, empirical"
 CONFIDENCE = 0.95
-MOST_STEPS = 400  # of a drawn staircase: one per pixel or two
-SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "star", "pentagon", "hexagon")
-_LIGHT = ("#1B1F24", "#D55E00", "#009E73", "#B0558A", "#7A7500", "#0072B2", "#A87400", "#2A86B8")
-_DARK = ("#F2F4F7", "#FF8F45", "#2CC298", "#CC79A7", "#F0E442", "#56B4E9", "#E69F00", "#9DB7FF")
-MOST_LINES = len(SYMBOLS)
-VERDICTS = (
-    ("certified", "proved safe", ""),
-    ("undecided", "undecided", "/"),
-    ("attackable", "can be flipped", "x"),
-)
-BEST_IS = {
-    "clean error": "low",
-    "certified error": "low",
-    "empirical error": "low",
-    "certified": "high",
-    "attackable": "low",
-    "median radius": "high",
-}
 Trace = dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class RobustLine:
-    """One classifier on a chart of robust-error curves.
-
-    `certified` and `empirical` are radii of the same points: lower bounds, and upper bounds from an attack; one of
-    them may be missing. `exact` says that both are the same number for every point: one line is drawn. `certificate`
-    and `attack` say in words where they come from (an attack's name, steps and seed). `place` chooses colour and
-    marker. `wrong` tells which points are answered wrongly. The paper's values are errors at `paper_radii`.
-    """
-
-    label: str
-    certified: FloatArray | None = None
-    empirical: FloatArray | None = None
-    exact: bool = False
-    certificate: str = ""
-    attack: str = ""
-    place: int = 0
-    partial: bool = False
-    wrong: BoolArray | None = None
-    paper_radii: FloatArray | None = None
-    paper_certified: FloatArray | None = None
-    paper_empirical: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        if self.certified is None and self.empirical is None:
-            raise ValueError(f"{self.label} has neither certified nor empirical radii; it needs one of them")
-        if self.certified is not None and self.empirical is not None and len(self.certified) != len(self.empirical):
-            raise ValueError(
-                f"{self.label} has {len(self.certified)} certified and {len(self.empirical)} empirical radii; "
-                "they must belong to the same points"
-            )
-
-    @property
-    def n_points(self) -> int:
-        radii = self.certified if self.certified is not None else self.empirical
-        assert radii is not None
-        return len(radii)
-
-    @property
-    def name(self) -> str:
-        return f"{self.label} (partial)" if self.partial else self.label
-
-    def sides(self) -> Iterable[tuple[str, FloatArray, str]]:
-        """What is drawn: kind, radii and where they come from; an exact line once."""
-        if self.certified is not None:
-            yield CERTIFIED, self.certified, self.certificate
-        if self.empirical is not None and not (self.exact and self.certified is not None):
-            yield EMPIRICAL, self.empirical, self.attack
-
-    def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper radii for verdicts: nothing proved is 0, nothing found is ∞ unless the answer is wrong."""
-        lower = np.zeros(self.n_points) if self.certified is None else self.certified
-        if self.exact and self.certified is not None:
-            return lower, lower
-        if self.empirical is not None:
-            return lower, self.empirical
-        return lower, np.full(self.n_points, np.inf) if self.wrong is None else np.where(self.wrong, 0.0, np.inf)
 
 
 def curves_figure(
@@ -164,110 +82,6 @@ def curves_table(
     return pd.concat(frames, ignore_index=True)
 
 
-def verdicts_table(lines: Sequence[RobustLine], epsilon: float) -> pd.DataFrame:
-    """What is known at one radius, the lowest certified error first: errors, shares of the verdicts, median radius.
-
-    What was not computed is NaN. Equal rows keep the order of `lines`.
-    """
-    rows = []
-    for line in lines:
-        lower, upper = line.bounds()
-        share = verdict_shares(lower, upper, epsilon)
-        proved = line.certified is not None
-        reached = line.empirical is not None or line.exact
-        rows.append(
-            {
-                "method": line.name,
-                "points": line.n_points,
-                "clean error": np.nan if line.wrong is None else float(line.wrong.mean()),
-                "certified error": 1 - share.certified if proved else np.nan,
-                "empirical error": share.attackable if reached else np.nan,
-                "certified": share.certified,
-                "undecided": share.undecided,
-                "attackable": share.attackable,
-                "median radius": float(np.median(lower)) if proved else np.nan,
-            }
-        )
-    order = ["certified error", "empirical error", "clean error"]
-    return pd.DataFrame(rows).sort_values(order, kind="stable", na_position="last", ignore_index=True)
-
-
-def best_rows(table: pd.DataFrame) -> dict[str, list[int]]:
-    """For each column of a verdicts table the rows with the best value; none where all rows are equal."""
-    best: dict[str, list[int]] = {}
-    for column, pick in BEST_IS.items():
-        known = {"certified": "certified error", "attackable": "empirical error"}.get(column, column)
-        values = table.loc[table[known].notna(), column]
-        if len(values) > 1 and values.nunique() > 1:
-            target = values.min() if pick == "low" else values.max()
-            best[column] = [int(row) for row in values.index[values == target]]
-    return best
-
-
-def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> go.Figure:
-    """The shares of points proved safe, undecided and flipped at one radius, a bar for each line."""
-    colours = {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
-    faint = with_opacity(style.paper, 0.3)
-    lines_in = {"certified": faint, "undecided": with_opacity(style.muted, 0.6), "attackable": faint}
-    shares = [verdict_shares(*line.bounds(), epsilon) for line in lines]
-    names = [line.name for line in lines]
-    traces: list[Trace] = []
-    for verdict, words, pattern in VERDICTS:
-        values = [float(getattr(share, verdict)) for share in shares]
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": words,
-                "y": names,
-                "x": values,
-                "text": [f"{value:.0%}" if value >= 0.1 else "" for value in values],
-                "textposition": "inside",
-                "constraintext": "none",
-                "insidetextanchor": "middle",
-                "textangle": 0,
-                "textfont": {"color": style.ink if verdict == "undecided" else style.paper, "size": 13},
-                "marker": {
-                    "color": with_opacity(colours[verdict], 0.25 if verdict == "undecided" else 1.0),
-                    "line": {"color": style.paper, "width": 1},
-                    "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": lines_in[verdict], "size": 7},
-                },
-                "hovertemplate": f"%{{y}}<br>{words}: %{{x:.3f}}<extra></extra>",
-            }
-        )
-    axis = {"zeroline": False, "tickfont": {"color": style.muted, "size": 12}, "fixedrange": True}
-    layout = {
-        "height": height or 96 + 34 * len(lines),
-        "barmode": "stack",
-        "bargap": 0.3,
-        "margin": {"l": 8, "r": 16, "t": 32, "b": 44},
-        "xaxis": {**axis, "range": [0, 1], "tickformat": ".0%", "gridcolor": style.grid},
-        "yaxis": {
-            **axis,
-            "autorange": "reversed",
-            "automargin": True,
-            "tickfont": {"color": style.ink, "size": 13},
-            "ticks": "outside",
-            "ticklen": 6,
-            "tickcolor": "rgba(0,0,0,0)",
-        },
-        "legend": {
-            "orientation": "h",
-            "y": 1.0,
-            "yanchor": "bottom",
-            "x": 0,
-            "traceorder": "normal",
-            "font": {"color": style.ink, "size": 12},
-        },
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
-    }
-    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
-
-
 def curves_alt(lines: Sequence[RobustLine], epsilon: float, norm: str = "ℓ2") -> str:
     """Alternative text: the values at one radius, line by line."""
     parts = [f"Robust-error curves over the radius in {norm}; at ε = {epsilon:g}:"]
@@ -277,54 +91,6 @@ def curves_alt(lines: Sequence[RobustLine], epsilon: float, norm: str = "ℓ2") 
             sides = [text.replace("certified", "exact") for text in sides]
         parts.append(f"{line.name}, {' and '.join(sides)};")
     return " ".join(parts).rstrip(";") + "."
-
-
-def largest_radius(lines: Sequence[RobustLine]) -> float:
-    """Where the horizontal axis ends: at the paper's last radius, or where 98 % of the certified points have fallen."""
-    last = [float(line.paper_radii[-1]) for line in lines if line.paper_radii is not None]
-    if last:
-        return max(last)
-    reaches = []
-    for line in lines:
-        radii = line.certified if line.certified is not None else line.empirical
-        assert radii is not None
-        finite = radii[np.isfinite(radii) & (radii > 0)]
-        if finite.size:
-            reaches.append(float(np.quantile(finite, 0.98)))
-    return _rounded_up(max(reaches)) if reaches else 1.0
-
-
-def staircase(radii: FloatArray, upto: float, most: int = MOST_STEPS) -> tuple[FloatArray, FloatArray]:
-    """The curve's corners up to a radius, that radius included; of very many, the last one in each narrow column."""
-    curve = robust_error_curve(radii)
-    shown = curve.radius <= upto
-    radius, error = curve.radius[shown], curve.error[shown]
-    if len(radius) > most:
-        column = np.floor(radius / upto * (most - 1)).astype(np.int64)
-        last = np.append(column[1:] != column[:-1], True)
-        last[0] = True
-        radius, error = radius[last], error[last]
-    if radius[-1] < upto:
-        radius, error = np.append(radius, upto), np.append(error, error[-1])
-    return radius, error
-
-
-def colour_of(style: Style, place: int) -> str:
-    """The colour of a line: Okabe–Ito, some darkened on white."""
-    return (_LIGHT if style is LIGHT else _DARK)[place % MOST_LINES]
-
-
-def symbol_of(place: int) -> str:
-    """The marker of a line; the ninth line gets the first colour with another marker."""
-    return SYMBOLS[(place + place // MOST_LINES) % MOST_LINES]
-
-
-def mark_radii(lines: Sequence[RobustLine], upto: float) -> FloatArray:
-    """Where markers sit on the curves: the paper's radii, or six even steps."""
-    for line in lines:
-        if line.paper_radii is not None:
-            return line.paper_radii[line.paper_radii <= upto]
-    return np.linspace(0.0, upto, 6)
 
 
 def _staircases(line: RobustLine, style: Style, upto: float) -> list[Trace]:
@@ -509,9 +275,3 @@ def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height:
         "template": "none",
         **mark,
     }
-
-
-def _rounded_up(value: float) -> float:
-    """The next number of the form 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten."""
-    power = 10.0 ** np.floor(np.log10(value))
-    return float(next(step for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * (1 - 1e-9)) * power)

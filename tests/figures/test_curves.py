@@ -8,8 +8,9 @@ import pytest
 
 import arml_core as arml
 from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
-from arml_core.figures.curves import MOST_LINES, best_rows, colour_of, largest_radius, staircase, symbol_of
+from arml_core.figures.lines import MOST_LINES, colour_of, largest_radius, staircase, symbol_of
 from arml_core.figures.palette import DARK, LIGHT, contrast
+from arml_core.figures.verdicts import best_rows
 
 RNG = np.random.default_rng(0)
 LOWER = np.concatenate([np.zeros(10), RNG.random(90)])

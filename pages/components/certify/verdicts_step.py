@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from arml_core.figures.curves import RobustLine, curves_alt, curves_figure, curves_table
+from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table
 from arml_core.figures.rows import histogram_table, radius_figure
 from arml_core.report import (
     count_verdicts,

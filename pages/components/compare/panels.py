@@ -8,7 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.figures import curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
-from arml_core.figures.curves import CONFIDENCE, best_rows, largest_radius
+from arml_core.figures.curves import CONFIDENCE
+from arml_core.figures.lines import largest_radius
+from arml_core.figures.verdicts import best_rows
 
 from ..address import link_to
 from ..chart import Mark, show_chart

@@ -1,0 +1,134 @@
+"""What is known at one radius: the shares of points proved safe, undecided and flipped, as a table and as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ..curves import verdict_shares
+from .draw import FONT
+from .lines import RobustLine
+from .palette import LIGHT, Style, with_opacity
+
+VERDICTS = (
+    ("certified", "proved safe", ""),
+    ("undecided", "undecided", "/"),
+    ("attackable", "can be flipped", "x"),
+)
+BEST_IS = {
+    "clean error": "low",
+    "certified error": "low",
+    "empirical error": "low",
+    "certified": "high",
+    "attackable": "low",
+    "median radius": "high",
+}
+Trace = dict[str, Any]
+
+
+def verdicts_table(lines: Sequence[RobustLine], epsilon: float) -> pd.DataFrame:
+    """What is known at one radius, the lowest certified error first: errors, shares of the verdicts, median radius.
+
+    What was not computed is NaN. Equal rows keep the order of `lines`.
+    """
+    rows = []
+    for line in lines:
+        lower, upper = line.bounds()
+        share = verdict_shares(lower, upper, epsilon)
+        proved = line.certified is not None
+        reached = line.empirical is not None or line.exact
+        rows.append(
+            {
+                "method": line.name,
+                "points": line.n_points,
+                "clean error": np.nan if line.wrong is None else float(line.wrong.mean()),
+                "certified error": 1 - share.certified if proved else np.nan,
+                "empirical error": share.attackable if reached else np.nan,
+                "certified": share.certified,
+                "undecided": share.undecided,
+                "attackable": share.attackable,
+                "median radius": float(np.median(lower)) if proved else np.nan,
+            }
+        )
+    order = ["certified error", "empirical error", "clean error"]
+    return pd.DataFrame(rows).sort_values(order, kind="stable", na_position="last", ignore_index=True)
+
+
+def best_rows(table: pd.DataFrame) -> dict[str, list[int]]:
+    """For each column of a verdicts table the rows with the best value; none where all rows are equal."""
+    best: dict[str, list[int]] = {}
+    for column, pick in BEST_IS.items():
+        known = {"certified": "certified error", "attackable": "empirical error"}.get(column, column)
+        values = table.loc[table[known].notna(), column]
+        if len(values) > 1 and values.nunique() > 1:
+            target = values.min() if pick == "low" else values.max()
+            best[column] = [int(row) for row in values.index[values == target]]
+    return best
+
+
+def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> go.Figure:
+    """The shares of points proved safe, undecided and flipped at one radius, a bar for each line."""
+    colours = {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
+    faint = with_opacity(style.paper, 0.3)
+    lines_in = {"certified": faint, "undecided": with_opacity(style.muted, 0.6), "attackable": faint}
+    shares = [verdict_shares(*line.bounds(), epsilon) for line in lines]
+    names = [line.name for line in lines]
+    traces: list[Trace] = []
+    for verdict, words, pattern in VERDICTS:
+        values = [float(getattr(share, verdict)) for share in shares]
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": words,
+                "y": names,
+                "x": values,
+                "text": [f"{value:.0%}" if value >= 0.1 else "" for value in values],
+                "textposition": "inside",
+                "constraintext": "none",
+                "insidetextanchor": "middle",
+                "textangle": 0,
+                "textfont": {"color": style.ink if verdict == "undecided" else style.paper, "size": 13},
+                "marker": {
+                    "color": with_opacity(colours[verdict], 0.25 if verdict == "undecided" else 1.0),
+                    "line": {"color": style.paper, "width": 1},
+                    "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": lines_in[verdict], "size": 7},
+                },
+                "hovertemplate": f"%{{y}}<br>{words}: %{{x:.3f}}<extra></extra>",
+            }
+        )
+    axis = {"zeroline": False, "tickfont": {"color": style.muted, "size": 12}, "fixedrange": True}
+    layout = {
+        "height": height or 96 + 34 * len(lines),
+        "barmode": "stack",
+        "bargap": 0.3,
+        "margin": {"l": 8, "r": 16, "t": 32, "b": 44},
+        "xaxis": {**axis, "range": [0, 1], "tickformat": ".0%", "gridcolor": style.grid},
+        "yaxis": {
+            **axis,
+            "autorange": "reversed",
+            "automargin": True,
+            "tickfont": {"color": style.ink, "size": 13},
+            "ticks": "outside",
+            "ticklen": 6,
+            "tickcolor": "rgba(0,0,0,0)",
+        },
+        "legend": {
+            "orientation": "h",
+            "y": 1.0,
+            "yanchor": "bottom",
+            "x": 0,
+            "traceorder": "normal",
+            "font": {"color": style.ink, "size": 12},
+        },
+        "dragmode": False,
+        "plot_bgcolor": style.paper,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "color": style.muted},
+        "template": "none",
+    }
+    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
