@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from .draw import FONT
 from .lines import colour_of, symbol_of
 from .palette import LIGHT, Style
 
@@ -66,11 +65,7 @@ def agreement_figure(rows: pd.DataFrame, style: Style = LIGHT, *, height: int = 
         "xaxis": {**axis, "title": {"text": "the paper's robust error", "font": {"color": style.ink, "size": 13}}},
         "yaxis": {**axis, "title": {"text": "ours", "font": {"color": style.ink, "size": 13}}},
         "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "font": {"color": style.ink, "size": 12}},
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
+        **style.ground,
     }
     return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
 

@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 
 from ..curves import dkw_band, robust_error
 from ..rounding import FloatArray
-from .draw import FONT
 from .lines import CERTIFIED, EMPIRICAL, RobustLine, colour_of, largest_radius, mark_radii, staircase, symbol_of
 from .palette import LIGHT, Style, with_opacity
 
@@ -268,10 +267,6 @@ def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height:
             "itemwidth": 34,
         },
         "hovermode": "closest",
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
+        **style.ground,
         **mark,
     }

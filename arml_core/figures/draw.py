@@ -18,7 +18,6 @@ NEIGHBOURS, EQUAL, GLYPH, SELECTED = "deciding neighbours", "equally far", "unit
 VOTING = "neighbours that vote"
 OVERLAY = "overlay"
 """`meta` of a trace that belongs to the chosen point: a page may draw it by itself and leave the rest as it is."""
-FONT = '"Source Sans", "Source Sans 3", sans-serif'
 Trace = dict[str, Any]
 
 
@@ -277,14 +276,10 @@ def _layout(plane: Plane, probe: Probe | None, style: Style, height: int, legend
         "margin": {"l": 44, "r": 8, "t": 8, "b": 40, "pad": 0},
         "xaxis": {**axis, "range": across, "title": {"text": "x1", **title}},
         "yaxis": {**axis, "range": along, "title": {"text": "x2", **title}, "scaleanchor": "x"},
-        "dragmode": False,
+        **style.ground,
         "hovermode": "closest",
         "showlegend": legend,
         "legend": {"orientation": "h", "y": -0.14, "yanchor": "top", "font": {"color": style.ink}},
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
         "shapes": [_ground(plane, style)],
         "annotations": [_arrow(probe, style)] if probe is not None and probe.adversarial is not None else [],
-        "font": {"family": FONT},
-        "template": "none",
     }

@@ -14,7 +14,6 @@ import plotly.graph_objects as go
 
 from ..metric import Metric
 from ..rounding import FloatArray, IntArray
-from .draw import FONT
 from .palette import Style
 from .rows import BARS_SHOWN, as_label, bar_pattern
 from .training import spectrum_figure
@@ -327,9 +326,5 @@ def _layout(style: Style, height: int) -> dict[str, Any]:
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0},
         "showlegend": False,
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
+        **style.ground,
     }

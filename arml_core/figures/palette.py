@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 SHAPES = ("triangle-up", "square", "circle", "diamond")
 SHAPE_WORDS = ("triangle", "square", "circle", "diamond")
 MOST_CLASSES = len(SHAPES)
+FONT = '"Source Sans", "Source Sans 3", sans-serif'
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,17 @@ class Style:
     def region(self, code: int) -> str:
         """The colour of the region where class `code` is the answer; it hides what it lies on."""
         return mixed(self.classes[code], self.paper, self.region_opacity)
+
+    @property
+    def ground(self) -> dict[str, Any]:
+        """What the layout of every chart begins with."""
+        return {
+            "dragmode": False,
+            "plot_bgcolor": self.paper,
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "font": {"family": FONT, "color": self.muted},
+            "template": "none",
+        }
 
 
 LIGHT = Style(

@@ -9,7 +9,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ..rounding import FloatArray
-from .draw import FONT
 from .metric import signed_scale
 from .palette import Style
 
@@ -184,9 +183,5 @@ def _layout(style: Style, height: int) -> dict[str, Any]:
         "margin": {"l": 2, "r": 2, "t": 2, "b": 2, "pad": 0},
         "annotations": [],
         "showlegend": False,
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
+        **style.ground,
     }

@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..report import VERDICTS, Change, Histogram
-from .draw import FONT
 from .palette import Style
 
 BARS_SHOWN = 15
@@ -123,9 +122,5 @@ def _layout(style: Style, height: int, x_title: str, y_title: str) -> dict[str, 
         "xaxis": {**axis, "title": {"text": x_title}},
         "yaxis": {**axis, "title": {"text": y_title}},
         "showlegend": False,
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
+        **style.ground,
     }

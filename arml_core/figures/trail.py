@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from .draw import FONT
 from .palette import Style
 from .rows import bar_pattern
 from .words import number, radius_down
@@ -114,11 +113,7 @@ def trail_figure(marks: Sequence[Mark], style: Style, *, norm: str = "ℓ2", hei
         "shapes": [_line(value, style) for value in sorted({*best(marks)}) if 0 < value < right],
         "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "font": {"color": style.ink}},
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
+        **style.ground,
     }
     return go.Figure({"data": bars, "layout": layout}, skip_invalid=True)
 

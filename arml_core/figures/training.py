@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..rounding import FloatArray, IntArray
-from .draw import FONT
 from .palette import Style
 from .words import number
 
@@ -181,10 +180,6 @@ def _layout(style: Style, height: int, x_title: str, y_title: str, legend: bool)
         "yaxis": {**axis, "title": {"text": y_title, "standoff": 6}},
         "showlegend": legend,
         "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"},
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
+        **style.ground,
         "uirevision": "training",
     }

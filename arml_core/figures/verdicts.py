@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..curves import verdict_shares
-from .draw import FONT
 from .lines import RobustLine
 from .palette import LIGHT, Style, with_opacity
 
@@ -125,10 +124,6 @@ def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = 
             "traceorder": "normal",
             "font": {"color": style.ink, "size": 12},
         },
-        "dragmode": False,
-        "plot_bgcolor": style.paper,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "color": style.muted},
-        "template": "none",
+        **style.ground,
     }
     return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)

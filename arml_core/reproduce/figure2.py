@@ -23,7 +23,7 @@ from ..results import read_results
 from .keep import add_result, described, file_of
 from .plan import SEED
 from .published import POINTS
-from .run import Progress, Say, Watched, failure_of, fingerprint_of, watch
+from .run import Progress, Say, Watched, fingerprint_of, watch
 
 DATASETS = ("mnist", "fashion_mnist")
 SIGMAS = (0.2, 1.0)
@@ -87,10 +87,7 @@ def compute(
 
 def _finish(client: Client, status: JobStatus, curve: Curve, progress: Progress, folder: Path, say: Say) -> None:
     watched = progress.jobs[status.id]
-    failure = failure_of(status)
-    if failure:
-        watched.failure = f"{watched.title}: {failure}"
-        say(watched.failure)
+    if watched.has_failed(status, say):
         return
     evaluation = client.evaluation(status.id)
     assert evaluation is not None

@@ -45,6 +45,14 @@ class Watched:
     done: bool = False
     failure: str = ""
 
+    def has_failed(self, status: JobStatus, say: Say) -> bool:
+        """Whether the job ended without a result; then it says why."""
+        reason = failure_of(status)
+        if reason:
+            self.failure = f"{self.title}: {reason}"
+            say(self.failure)
+        return bool(reason)
+
 
 @dataclass
 class Progress:
@@ -162,10 +170,7 @@ def _ask(client: Client, steps: Sequence[Step], progress: Progress) -> None:
 
 def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path, say: Say, one_metric: bool) -> None:
     watched = progress.jobs[status.id]
-    failure = failure_of(status)
-    if failure:
-        watched.failure = f"{watched.title}: {failure}"
-        say(watched.failure)
+    if watched.has_failed(status, say):
         return
     spent = seconds_of(status)
     if watched.step is None:

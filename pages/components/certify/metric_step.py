@@ -15,12 +15,12 @@ from arml_core.learners.storage import load_metric
 from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..plain import plain
-from ..visitor import asking, looking
+from ..visitor import asking
 from .choices import Asked, bound, change, current, parameters_of, set_field
 from .files import clean_title
 from .prepare import Prepared, largest_k, method_of, neighbour_problems, threat_of
 from .problems import show_problems
-from .rows_step import run_label
+from .saved_runs import pick_run, saved_runs
 from .start import REFUSED, start
 
 NORMS = ("l1", "l2", "linf")
@@ -230,19 +230,10 @@ def _set_parameter(name: str) -> None:
 
 def _show_saved_metrics(asked: Asked, prepared: Prepared) -> None:
     """Runs of this visitor and of public datasets, or M from a file."""
-    runs = {job.id: job for job in looking().list(("done",)) if job.kind == "train"}
+    runs = saved_runs()
     left, right = st.columns(2, gap="medium")
     with left:
-        st.selectbox(
-            "Saved metric",
-            list(runs),
-            index=None,
-            format_func=lambda job: run_label(runs[job]),
-            key=bound("run", asked.run if asked.run in runs else None),
-            on_change=lambda: change(run=st.session_state["cf_run"] or ""),
-            placeholder="Choose one",
-            help="It must have been made for the same features in the same order.",
-        )
+        pick_run("Saved metric", runs, asked, "It must have been made for the same features in the same order.")
     with right:
         st.file_uploader(
             "… or upload M (.npz or .csv, a square matrix for the scaled features)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import pandas as pd
@@ -10,7 +9,7 @@ import streamlit as st
 
 from arml_core.datasets.table import MAX_BYTES, Problem
 from arml_core.datasets.table.problems import SEPARATOR_NAMES
-from arml_core.jobs import JobStatus, is_shared, upload_lifetime
+from arml_core.jobs import is_shared, upload_lifetime
 
 from ..plain import plain
 from ..visitor import looking, show_private_notice
@@ -18,6 +17,7 @@ from .choices import MODES, Asked, bound, change, current, set_field
 from .files import Loaded, choose_file, take_upload
 from .problems import show_problems, take_remedy
 from .samples import SAMPLES
+from .saved_runs import day, pick_run, saved_runs
 from .sources import Sources
 from .start import start_sample
 
@@ -117,20 +117,11 @@ def _show_choosing(slot: str, asked: Asked, title: str) -> None:
             "… or a file uploaded earlier",
             list(earlier),
             index=None,
-            format_func=lambda digest: f"{earlier[digest].title} ({_day(earlier[digest].created)})",
+            format_func=lambda digest: f"{earlier[digest].title} ({day(earlier[digest].created)})",
             key=f"cf_earlier_{slot}",
             on_change=lambda: choose_file(slot, st.session_state[f"cf_earlier_{slot}"]),
             placeholder="Choose one",
         )
-
-
-def _day(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds):%d %b, %H:%M}"
-
-
-def run_label(run: JobStatus) -> str:
-    """A run in a list: what was trained on what, and when."""
-    return f"{run.title} ({_day(run.finished or run.created)})"
 
 
 def _show_samples(slot: str, asked: Asked) -> None:
@@ -213,18 +204,10 @@ def _option(name: str, option: str) -> Any:
 def _show_runs(asked: Asked, sources: Sources, missing: dict[str, str]) -> None:
     if "run" in missing:
         st.error(plain(missing["run"]))
-    runs = {job.id: job for job in looking().list(("done",)) if job.kind == "train"}
+    runs = saved_runs()
     if sources.run is not None:
         runs.setdefault(sources.run.id, sources.run)
     if not runs:
         st.info("There is no saved run yet. Train a metric on the Train page, or take two files.")
         return
-    st.selectbox(
-        "Saved run",
-        list(runs),
-        index=None,
-        format_func=lambda job: run_label(runs[job]),
-        key=bound("run", asked.run if asked.run in runs else None),
-        on_change=lambda: change(run=st.session_state["cf_run"] or ""),
-        placeholder="Choose one",
-    )
+    pick_run("Saved run", runs, asked)

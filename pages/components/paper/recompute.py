@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,14 +39,14 @@ class Number:
     paper: Floats | None = None
 
     @property
-    def work(self) -> Work:
-        return Work(
-            lambda client: ask(client, self.step),
-            lambda client: find(client, self.step),
-            label_of(self.kept is not None),
-            expectation(self.kept, self.step.dataset),
-            lambda job: show_radii(self, job),
-        )
+    def dataset(self) -> str:
+        return self.step.dataset
+
+    def ask(self, client: Client) -> Any:
+        return ask(client, self.step)
+
+    def find(self, client: Client) -> Jobs | None:
+        return find(client, self.step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,24 +59,19 @@ class NetworkNumber:
     radii: Floats
     paper: Floats | None = None
 
-    @property
-    def work(self) -> Work:
-        return Work(
-            lambda client: self.curve.ask(client, self.dataset),
-            self._find,
-            label_of(self.kept is not None),
-            expectation(self.kept, self.dataset),
-            lambda job: show_radii(self, job),
-        )
+    def ask(self, client: Client) -> Any:
+        return self.curve.ask(client, self.dataset)
 
-    def _find(self, client: Client) -> Jobs | None:
+    def find(self, client: Client) -> Jobs | None:
         found = self.curve.find(client, self.dataset)
         return None if found is None else (found,)
 
 
 def show_recompute(number: Number | NetworkNumber) -> None:
     """The button, then the progress, then the result."""
-    show_work(number.work)
+    kept, dataset = number.kept, number.dataset
+    outcome = partial(show_radii, number)
+    show_work(Work(number.ask, number.find, label_of(kept is not None), expectation(kept, dataset), outcome))
 
 
 def label_of(kept: bool) -> str:

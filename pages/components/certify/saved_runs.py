@@ -1,0 +1,36 @@
+"""Finished trainings to choose from."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from arml_core.jobs import JobStatus
+
+from ..visitor import looking
+from .choices import Asked, bound, change
+
+
+def saved_runs() -> dict[str, JobStatus]:
+    """Trainings of this visitor and of public datasets, by id."""
+    return {job.id: job for job in looking().list(("done",)) if job.kind == "train"}
+
+
+def pick_run(label: str, runs: dict[str, JobStatus], asked: Asked, meaning: str | None = None) -> None:
+    """A list of which one is chosen."""
+    st.selectbox(
+        label,
+        list(runs),
+        index=None,
+        format_func=lambda job: f"{runs[job].title} ({day(runs[job].finished or runs[job].created)})",
+        key=bound("run", asked.run if asked.run in runs else None),
+        on_change=lambda: change(run=st.session_state["cf_run"] or ""),
+        placeholder="Choose one",
+        help=meaning,
+    )
+
+
+def day(seconds: float) -> str:
+    """A moment as people write it."""
+    return f"{datetime.fromtimestamp(seconds):%d %b, %H:%M}"
