@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=None, help="of the first round; a random one by default")
     options = parser.parse_args()
-    began, rounds = time.monotonic(), 0
+    began, rounds, partly = time.monotonic(), 0, ""
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
     while True:
         left = 60 * options.minutes - (time.monotonic() - began)
@@ -42,13 +42,14 @@ def main() -> int:
             code = subprocess.run(command(seed), cwd=ROOT, timeout=min(ROUND_SECONDS, left + 60)).returncode
         except subprocess.TimeoutExpired:
             if left + 60 < ROUND_SECONDS:
-                break  # the time is over, in the middle of a round
+                partly = " and a part of another"
+                break
             code = 1
         if code:
             sys.stdout.write(f"FAILED; again: {' '.join(command(seed))}\n")
             return 1
         rounds, seed = rounds + 1, seed + 1
-    sys.stdout.write(f"{rounds} whole rounds in {(time.monotonic() - began) / 60:.1f} minutes, nothing found\n")
+    sys.stdout.write(f"{rounds} whole rounds{partly} in {(time.monotonic() - began) / 60:.1f} minutes, nothing found\n")
     return 0
 
 

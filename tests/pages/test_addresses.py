@@ -307,7 +307,7 @@ def test_a_page_opens_at_a_hostile_address(page: str, query: dict[str, str | lis
 @pytest.mark.slow
 @pytest.mark.fuzz
 @pytest.mark.parametrize("page", NAMES)
-@settings(max_examples=60, phases=[Phase.generate], suppress_health_check=list(HealthCheck))  # shrinking takes minutes
+@settings(max_examples=20, phases=[Phase.generate], suppress_health_check=list(HealthCheck))  # shrinking takes minutes
 @given(st.data())
 def test_a_page_opens_at_any_address(page: str, data: st.DataObject) -> None:
     opened(page, data.draw(addresses(page)))
