@@ -58,3 +58,19 @@ def test_pictures_are_there_and_small() -> None:
     for picture in pictures:
         assert 0 < (ROOT / picture).stat().st_size < LARGEST_IMAGE
     assert {path.name for path in (ROOT / "docs" / "images").iterdir()} == {Path(name).name for name in pictures}
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md")))])
+def test_every_link_leads_somewhere(page: str) -> None:
+    """Links inside the project only: the dashboard needs no internet, and neither do its pages of text."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in headings], (
+                link
+            )

@@ -106,7 +106,10 @@ def _load(name: str, label: str | None) -> Dataset:
 
 def _from_archive(path: Path) -> Dataset:
     """Arrays as they are, without scaling; a missing test part means leave-one-out."""
-    arrays = read_npz(path, LARGEST_ARCHIVE)
+    try:
+        arrays = read_npz(path, LARGEST_ARCHIVE)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
     names = ("X_train", "y_train") if "X_train" in arrays else ("X", "y")
     missing = [key for key in names if key not in arrays]
     if missing:
