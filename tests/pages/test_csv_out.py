@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from arml_core.datasets.table import read_table
 from pages.components.csv_out import csv_bytes
 
 ROOT = Path(__file__).parents[2]
 RUNS = "=+-@\t\r"
+NUMBER = re.compile(r"[+-]?[\d.,]+([eE][+-]?\d+)?")
 
 
 def test_numbers_keep_every_digit_and_what_is_missing_is_empty() -> None:
@@ -24,12 +27,13 @@ def test_numbers_keep_every_digit_and_what_is_missing_is_empty() -> None:
 
 @pytest.mark.fuzz
 @given(st.sampled_from(RUNS), st.text(max_size=10), st.text(max_size=10))
+@example("+", "0", "")
 def test_no_name_and_no_label_can_run(sign: str, name: str, label: str) -> None:
     content = csv_bytes(pd.DataFrame({f"{sign}{name}": [f"{sign}{label}", "x"], "y": [-1.5, 2.0]}))
-    table, _ = read_table(content, separator=",", decimal=".", header=True, encoding="utf-8")
-    for cell in content.decode().replace('"', "").splitlines()[:1]:
-        assert cell[:1] not in RUNS
-    assert table is None or table.column("y").values.tolist() == [-1.5, 2.0]
+    header, *rows = csv.reader(io.StringIO(content.decode(), newline=""))
+    for cell in (*header, *(cell for row in rows for cell in row)):
+        assert not cell.startswith(tuple(RUNS)) or NUMBER.fullmatch(cell)  # "+1" is a number and stays one
+    assert [row[1] for row in rows] == ["-1.5", "2.0"]
 
 
 def test_pages_and_engine_write_csv_in_one_way() -> None:
