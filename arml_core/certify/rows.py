@@ -106,8 +106,9 @@ class Rows:
         """Rows in which a selected value owes more than its fair share to the error bounds."""
         p, p_error = self.p[b[:, None], place], self.p_error[b[:, None], place]
         gap = np.abs(n[:, None] - p)
-        numerator = (n_error[:, None] + p_error) / np.maximum(gap, np.finfo(float).tiny)
-        denominator = self.triplets.denominator_error(j[:, None], place + self.positives.start, below / 2)
+        with np.errstate(over="ignore"):  # equal distances: all of it may be error, and an infinite share is doubtful
+            numerator = (n_error[:, None] + p_error) / np.maximum(gap, np.finfo(float).tiny)
+            denominator = self.triplets.denominator_error(j[:, None], place + self.positives.start, below / 2)
         behind = (values == 0) & (numerator < 1)  # clearly not ahead: 0 is the value, not a rounded one
         return np.asarray((~behind & (numerator + denominator > WORST_ERROR)).any(axis=1))
 

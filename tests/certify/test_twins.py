@@ -47,3 +47,11 @@ def test_a_search_among_twins_in_the_middle_of_the_data_divides_by_nothing(norm)
     found = MahalanobisKNN(3).fit(X, [3, 3, 1, 3, 2]).certify(X[:1], method="search", threat=ThreatModel(norm))
     expected = MahalanobisKNN(3).fit(X, [3, 3, 1, 3, 2]).certify(X[:1], threat=ThreatModel(norm))
     assert expected.lower[0] <= found.lower[0] <= found.upper[0]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e12, 1e30])
+def test_equal_distances_of_large_numbers_overflow_nothing(unit):
+    """How much of a difference of 0 is error is asked with a division; the bound scales with the unit all the same."""
+    X = unit * np.array([[2.0], [2.0], [-2.0], [-2.0], [0.0], [2.0]])
+    knn = MahalanobisKNN(1, [[1000.0]]).fit(X, [3, 0, 3, 4, 2, 2])
+    assert knn.certify(X[:1], threat=ThreatModel("l1")).lower[0] == pytest.approx(unit, rel=1e-9)
