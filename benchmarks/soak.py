@@ -62,7 +62,8 @@ WARM, WINDOW = 0.45, 0.1
 CERTIFIED = [("file", "pumps"), ("use", '{"label":"state"}')]
 FAULTS = re.compile(r"Traceback|Uncaught|\bERROR\b|Exception|Error:")
 DISCONNECTED = re.compile(
-    r"WebSocket|ERR_CONNECTION|ERR_EMPTY|ERR_NETWORK|ERR_INCOMPLETE|Failed to fetch|NetworkError|could not be loaded"
+    r"WebSocket|ERR_CONNECTION|ERR_EMPTY|ERR_NETWORK|ERR_INCOMPLETE|Failed to fetch|NetworkError|could not be loaded|"
+    r"disconnected from server"
 )
 LOOKING_FOR_SERVER = re.compile(r"/\w+/_stcore/(health|host-config)$")
 
@@ -106,7 +107,10 @@ class Server:
 
     def is_away(self) -> bool:
         """Whether it is down, or was a moment ago: visitors and browsers may say so then."""
-        return any(began <= time.monotonic() <= end for began, end in self.down)
+        return self.was_away_since(time.monotonic())
+
+    def was_away_since(self, begun: float) -> bool:
+        return any(end >= begun for _, end in self.down)
 
 
 class Soak:
@@ -268,7 +272,7 @@ class Soak:
         page.on("pageerror", lambda error: self._browser_problem(f"page error: {error}", ""))
         page.on("console", lambda line: self._console(line))
         while time.monotonic() - self.began < self.seconds:
-            path = chance.choice(PAGES)
+            path, begun = chance.choice(PAGES), time.monotonic()
             try:
                 page.goto(f"{self.server.base}/{path}")
                 settle(page, seconds=60, chart=path in ("", "playground"))
@@ -281,7 +285,7 @@ class Soak:
                 if page.locator("[data-testid=stException]").count():
                     self.note(f"Chromium shows an exception on /{path}")
             except Exception as error:  # Playwright has no narrower class for a page that went away
-                if not self.server.is_away():
+                if not self.server.was_away_since(begun):  # a page half loaded then stays so until it is opened again
                     self.note(f"Chromium on /{path}: {str(error)[:300]}")
                 time.sleep(1.0)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import tomllib
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from arml_core.datasets.table import MAX_BYTES
 
-from .dashboard import ROOT
+from .dashboard import ROOT, settle
 from .scripted_visitor import Visitor
 
 SECRETS = (b"[tool.ruff]", b"st.set_page_config", b"SQLite format 3", b"root:x:0", b"Uvicorn server started")
@@ -105,3 +107,23 @@ def test_an_upload_needs_a_token_and_a_session_of_its_own(server: str) -> None:
 def test_a_stranger_cannot_fetch_a_download_by_guessing(server: str) -> None:
     for guess in ("0" * 56 + ".csv", "a" * 64 + ".html", "../" + "0" * 56 + ".csv"):
         assert answer(f"{server}/media/{guess}")[0] in (400, 403, 404)
+
+
+def test_a_chart_that_could_not_be_loaded_is_asked_for_again(server: str, browser: Any) -> None:
+    """A visitor who comes while the server is restarted sees the picture without opening the page again."""
+    context = browser.new_context()
+    page = context.new_page()
+    refused: list[str] = []
+
+    def refuse_twice(route: Any) -> None:
+        if len(refused) < 2:
+            refused.append(route.request.url)
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(re.compile(r"plotly[^/]*\.js"), refuse_twice)
+    page.goto(server)
+    settle(page)
+    assert len(refused) == 2
+    context.close()

@@ -5,13 +5,22 @@ const CONFIG = {displayModeBar: false, doubleClick: false, showTips: false};
 const DASHES = {dash: '9,9', dot: '3,3'};  // in units of 1 px, as Plotly draws them
 const read = data => typeof data === 'string' ? data : new TextDecoder().decode(data);
 
+const TRIES = 20, PAUSE_MS = 1000;  // a server that is just being restarted is asked again
+
 function plotly(address) {
-  return window.armlPlotly ??= new Promise((done, failed) => {
-    const script = Object.assign(document.createElement('script'), {src: address});
-    script.onload = () => done(window.Plotly);
-    script.onerror = () => { window.armlPlotly = undefined; failed(Error('The charts could not be loaded.')); };
-    document.head.append(script);
-  });
+  return window.armlPlotly ??= new Promise((done, failed) => load(address, TRIES, done, failed));
+}
+
+function load(address, tries, done, failed) {
+  const script = Object.assign(document.createElement('script'), {src: address});
+  script.onload = () => done(window.Plotly);
+  script.onerror = () => {
+    script.remove();
+    if (tries > 1) { setTimeout(load, PAUSE_MS, address, tries - 1, done, failed); return; }
+    window.armlPlotly = undefined;
+    failed(Error('The charts could not be loaded.'));
+  };
+  document.head.append(script);
 }
 
 function element(kind, values) {
