@@ -47,7 +47,7 @@ def _nearest(values: FloatArray, place: int) -> FloatArray:
     """The `place`-th smallest of each row, +inf where a row has fewer."""
     if values.shape[1] < place:
         return np.full(len(values), np.inf)
-    return np.asarray(values.min(axis=1) if place == 1 else np.partition(values, place - 1, axis=1)[:, place - 1])
+    return np.asarray(values.min(axis=1) if place == 1 else np.sort(values, axis=1)[:, place - 1])
 
 
 def _of_several(squared: FloatArray, codes: IntArray, k: int, n_classes: int) -> FloatArray:

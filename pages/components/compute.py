@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 import arml_core as arml
@@ -14,6 +13,7 @@ from arml_core.figures import SHAPE_WORDS, Plane, Probe, Window, hand_made_compo
 from arml_core.learners.registry import LEARNERS, get_learner
 
 from .certificates import SEARCH_SECONDS, mean_radius, probe_point
+from .remember import remember
 from .view import EPOCH_STEP, EPOCHS, MOST_CLASSES, View
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Panel:
         return _mean(self.components, self.points.X, self.points.y, self.n_neighbors, self.probe.norm)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@remember(64)
 def preset_points(name: str, n: int, noise: float | None, seed: int) -> tuple[Floats, Codes, tuple[str, ...]]:
     """A toy's training part."""
     options = {} if name == "seven_points" else {"n": n, "noise": noise, "seed": seed}
@@ -90,7 +90,7 @@ def points_of(view: View) -> Points:
     return Points(x, y, tuple(every[: int(y.max()) + 1]))
 
 
-@st.cache_data(max_entries=256, show_spinner=False)
+@remember(256)
 def learned_components(method: str, X: Floats, y: Codes) -> Floats:
     """G of a learner fitted with its defaults."""
     learner = get_learner(method).build(random_state=SEED, device="cpu")
@@ -99,7 +99,7 @@ def learned_components(method: str, X: Floats, y: Codes) -> Floats:
         return learner.fit(X, y).components_
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@remember(64)
 def arml_training(X: Floats, y: Codes) -> Training:
     """ARML's whole training, from the Euclidean metric at epoch 0."""
     kept = [np.eye(2)]
@@ -124,17 +124,17 @@ def components_of(method: str, view: View, points: Points) -> Floats:
     return learned_components(method, points.X, points.y)
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@remember(512)
 def _plane(g: Floats, X: Floats, y: Codes, names: tuple[str, ...], k: int, left_out: int | None) -> Plane:
     return make_plane(X, y, names, arml.Metric.from_components(g), k, window_for(X), left_out)
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@remember(512)
 def _mean(g: Floats, X: Floats, y: Codes, k: int, norm: float) -> tuple[float, int]:
     return mean_radius(_classifier(g, X, y, k), X, y, norm)
 
 
-@st.cache_data(max_entries=2048, show_spinner=False)
+@remember(2048)
 def _probe(
     g: Floats, X: Floats, y: Codes, k: int, norm: float, place: tuple[float, float], row: int | None, seconds: float
 ) -> Probe:
