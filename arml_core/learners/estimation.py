@@ -27,7 +27,7 @@ BASE_BYTES = 400 * 2**20
 """Python, torch and scikit-learn themselves."""
 FIRST_STEP = 1.3
 """Seconds torch takes to get its optimiser ready, once in a process."""
-TYPICAL_ITERATIONS = {"nca": 40, "lmnn": 1000, "itml": 600}
+TYPICAL_ITERATIONS = {"nca": 80, "lmnn": 350, "itml": 600}
 """Evaluations of the objective (NCA, LMNN) or passes over the pairs (ITML), at most the learner's `max_iter`."""
 
 
@@ -171,7 +171,7 @@ def _pairwise(n: int, d: int, p: Mapping[str, Any], evaluations: float) -> _Work
     full = p["solver"] != "stochastic" and (p["solver"] != "auto" or n <= FULL_SOLVER_LIMIT)
     anchors, steps = (n, evaluations) if full else (min(n, p["batch_size"]), p["n_steps"])
     products = anchors * n * (d + rank) + 2 * n * d * rank + 2 * anchors * d * rank
-    touches = 65.0 if n * d <= SMALL_DATA else 33.0  # float64 or float32
+    touches = 85.0 if n * d <= SMALL_DATA else 33.0  # float64 or float32
     return _Work(
         products=steps * products,
         values=steps * (touches * anchors * n + 4.0 * n * d),
