@@ -27,7 +27,7 @@ BASE_BYTES = 400 * 2**20
 """Python, torch and scikit-learn themselves."""
 FIRST_STEP = 1.3
 """Seconds torch takes to get its optimiser ready, once in a process."""
-TYPICAL_ITERATIONS = {"nca": 80, "lmnn": 350, "itml": 600}
+TYPICAL_ITERATIONS = {"nca": 80, "lmnn": 320, "itml": 600}
 """Evaluations of the objective (NCA, LMNN) or passes over the pairs (ITML), at most the learner's `max_iter`."""
 
 
@@ -200,7 +200,7 @@ def _itml(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     points = min(n, 2 * pairs)
     return _Work(
         products=points * points * d,
-        values=1.5 * projections * d * d + 100.0 * points * points,
+        values=2.0 * projections * d * d + 100.0 * points * points,
         seconds=4e-6 * projections,
         memory=8.0 * (1.2 * points * points + 4 * pairs * d + 4 * d * d),
     )
