@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 import arml_core as arml
-from arml_core.figures.draw import CERTIFIED, SELECTED, UPPER
+from arml_core.figures.draw import ARROW, CERTIFIED, NEIGHBOURS, SELECTED, UPPER, VOTING
 from pages.components.lessons import LESSONS
 
 from .dashboard import click_place, drag, margin_sum, settle, trace, wait_for_length, wait_for_mark
 
+DRAWN_DIAMETER = """() => {
+  const graph = document.querySelector('.js-plotly-plot'), axis = graph._fullLayout.xaxis;
+  const ball = graph.querySelector(`.arml-overlay [data-name='certified radius']`);
+  return axis.p2l(ball.getBBox().width) - axis.p2l(0);
+}"""
+"""Of the first picture's ball as it is on the screen, in the data's units."""
 SEVEN = arml.load_dataset("seven_points")
 
 
@@ -30,6 +36,9 @@ def shown_radius(page, chart: int) -> str:
 
 def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
     page = open_page("/playground")
+    assert (
+        page.locator(".arml-overlay [data-name='arrow']").count() >= 2
+    )  # one that would be shorter than its head is not
     click_place(page, 0, 0.6, 0.1)
     wait_for_address(page, "at=")
     wait_for_mark(page, 0, SELECTED, 0.6, 0.1)
@@ -39,6 +48,9 @@ def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
     assert np.abs(np.array(place) - [0.6, 0.1]).max() < 0.02
     assert drawn_radius(page, 0) == pytest.approx(engine, rel=1e-6)
     assert float(shown_radius(page, 0)) == pytest.approx(engine, abs=1e-3)
+    assert page.evaluate(DRAWN_DIAMETER) == pytest.approx(2 * engine, rel=0.02)
+    for name in (SELECTED, ARROW, NEIGHBOURS, VOTING):
+        assert page.locator(f".arml-overlay [data-name='{name}']").count() >= 3, name
 
 
 @pytest.mark.parametrize(("norm", "sign", "order"), [("l1", "ℓ1", 1), ("linf", "ℓ∞", np.inf)])

@@ -134,6 +134,16 @@ def test_regions_lie_on_the_first_class_and_end_at_zero() -> None:
     assert (ground.fillcolor, ground.layer) == (LIGHT.region(0), "below")
 
 
+@pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
+def test_a_region_hides_the_one_it_lies_on_and_looks_like_its_class(style) -> None:
+    for code, colour in enumerate(style.classes):
+        region = style.region(code)
+        assert len(region) == 7, "a colour without transparency"
+        near = [abs(int(region[i : i + 2], 16) - int(style.paper[i : i + 2], 16)) for i in (1, 3, 5)]
+        far = [abs(int(colour[i : i + 2], 16) - int(style.paper[i : i + 2], 16)) for i in (1, 3, 5)]
+        assert near == pytest.approx([style.region_opacity * value for value in far], abs=1)
+
+
 def test_a_class_that_nowhere_wins_has_no_region() -> None:
     points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]])
     plane = make_plane(points, np.array([0, 1, 1, 2, 2]), ("a", "b", "c"), arml.Metric.identity(2), 5)

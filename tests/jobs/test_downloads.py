@@ -60,3 +60,15 @@ def test_the_count_of_a_download_gives_way_to_that_of_the_training(client):
         row = client.store.requests.get(job)
         seen.append((row["phase"], row["done"], row["total"]))
     assert seen == [("downloading", 10, 100), ("loading", 0, 0), ("loading", 1, 5)]
+
+
+def test_a_new_part_of_a_job_counts_from_the_beginning(client):
+    job = client.train("moons", "euclidean").id
+    queue = Queue(client.store.database)
+    reporter = Reporter(queue, job, queue.claim(devices_free=True).lease)
+    reporter.part("training")
+    reporter.callback(9, 10, {})
+    reporter.part("certifying")
+    reporter.flush()
+    row = client.store.requests.get(job)
+    assert (row["phase"], row["done"], row["total"], row["seconds_left"]) == ("certifying", 0, 0, None)

@@ -16,7 +16,9 @@ from arml_core.datasets import read_dataset
 from arml_core.jobs import Client, JobStatus, PointsSpec, new_key
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
+from arml_core.neural import NetworkCurve
 from pages.components.jobs import open_store
+from pages.components.train import queue
 from pages.components.train.catalog import Offer, describe, offers
 from pages.components.train.choices import (
     Chosen,
@@ -328,6 +330,18 @@ def test_without_a_choice_the_running_training_is_shown(client, run: str) -> Non
     shown, notice = selected_job([], client, run)
     assert (shown.id, notice) == (run, None)
     assert selected_job([], client, "f" * 32)[0] is None
+
+
+def test_a_network_of_the_paper_is_no_training_of_a_metric(client, run: str, monkeypatch) -> None:
+    network = client.certify_network("iris", NetworkCurve(hidden=(4,), epochs=1), 5)
+    monkeypatch.setattr(queue, "looking", lambda: client)
+    assert network.id in [job.id for job in client.list()]
+    assert network.id not in [job.id for job in queue.listed()]
+    shown, notice = selected_job([], client, network.id)
+    assert shown is None
+    assert notice.startswith(f"The address has job={network.id[:8]}")
+    assert progress_words(replace(network, state="running", phase="training", done=2, total=5)).startswith("epoch 2")
+    assert progress_words(replace(network, state="running", phase="certifying", done=2, total=5)).startswith("point 2")
 
 
 # the result -------------------------------------------------------------------------------------------------------

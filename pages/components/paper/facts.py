@@ -116,7 +116,7 @@ def show_runtime(view: View) -> None:
     st.table(runtime_table(found), border="horizontal", hide_index=True, alt="Seconds for 100 iterations")
     st.markdown(":small[:orange[▲] slower than the paper's, :blue[▼] faster.]")
     if found["our seconds"].isna().any():
-        st.info("What is missing is not measured yet; the command below measures it.", icon="ℹ️")
+        st.info("What is missing is not measured yet: time one below, or all with the command.", icon="ℹ️")
     _origin(facts.RUNTIME_FILE, published.METHODS)
     if "detail" not in view.hide:
         _runtime_detail(view, found)

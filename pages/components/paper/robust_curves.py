@@ -51,13 +51,13 @@ def show_figure2(view: View, tables: Tables) -> None:
     if arml is not None:
         lines.insert(0, _line(arml, 5, "1-NN with ARML"))
     if not lines:
-        st.info(f"Our results for {TITLES[dataset]} are not there yet. The command below computes them.", icon="ℹ️")
+        st.info(f"Our results for {TITLES[dataset]} are not there yet: compute one below.", icon="ℹ️")
     else:
         if arml is None:
             st.info("The curve of ARML is not there yet.", icon="ℹ️")
         if not found:
-            st.info("The curves of the networks are not there yet. The command below computes them.", icon="ℹ️")
-        _curves(lines, published.radii(dataset), "paper_figure2", "Lower is safer. All of it is proved, nothing found.")
+            st.info("The curves of the networks are not there yet: compute one below, or all with the command.", icon="ℹ️")
+        _curves(lines, published.radii(dataset), "paper_figure2", "Lower is safer. Every curve is proved; no attack is involved.")
         show_origins([*([arml] if arml is not None else []), *found], "figure2")
     if "detail" not in view.hide:
         _network_detail(view, dataset, found)
