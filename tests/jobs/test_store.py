@@ -290,6 +290,25 @@ def test_everybody_who_opens_a_new_store_at_once_can_write(tmp_path):
             assert not any(pool.map(open_it, range(8)))
 
 
+def test_a_moment_of_somebody_elses_lock_is_waited_for(tmp_path, monkeypatch):
+    """SQLite's own error, met twice before the file is free."""
+    holder, other = (sqlite3.connect(tmp_path / "held", isolation_level=None, timeout=0) for _ in range(2))
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(sqlite3.OperationalError) as busy:
+        other.execute("BEGIN EXCLUSIVE")
+    errors, opened = [busy.value, busy.value], Database._open_for_writing
+
+    def sometimes(database):
+        if errors:
+            raise errors.pop()
+        return opened(database)
+
+    monkeypatch.setattr(Database, "_open_for_writing", sometimes)
+    (tmp_path / "store.sqlite").touch()
+    assert not Database(tmp_path / "store.sqlite").read_only
+    assert errors == []
+
+
 def test_store_that_stays_locked_is_said_to_be_busy(tmp_path, monkeypatch):
     monkeypatch.setattr(database_module, "BUSY_MS", 50)
     holder = sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None)
