@@ -29,19 +29,22 @@ def run_precision(seed: int, numbers: range, deadline: float) -> Tally:
         problem = in_single_precision(make_problem(seed, number))
 
         def one(problem=problem, number=number) -> list[Violation]:
-            knn = problem.fitted()
-            answers = ask(problem, knn)
-            real = true_radii(problem, answers)
-            tally.add(number, problem, metric_kind(number), answers, real)
+            answers, found = _checked(tally, number, problem)
             double = in_units(problem, 1.0)
             double.X, double.x = double.X.astype(float), double.x.astype(float)
-            return [
-                *violations(problem, knn, answers, real),
-                *_differences(problem, answers, ask(double, double.fitted(), slow=()), 1.0),
-            ]
+            return found + _differences(problem, answers, ask(double, double.fitted(), slow=()), 1.0)
 
         tally.report(guarded(one), f"make_problem({seed}, {number}) in float32", problem)
     return tally
+
+
+def _checked(tally: Tally, number: int, problem: Problem) -> tuple[Answers, list[Violation]]:
+    """Ask, compare with the oracle, count."""
+    knn = problem.fitted()
+    answers = ask(problem, knn)
+    real = true_radii(problem, answers)
+    tally.add(number, problem, metric_kind(number), answers, real)
+    return answers, list(violations(problem, knn, answers, real))
 
 
 def run_units(seed: int, numbers: range, deadline: float) -> Tally:
@@ -55,11 +58,7 @@ def run_units(seed: int, numbers: range, deadline: float) -> Tally:
         scaled = in_units(plain, factor)
 
         def one(plain=plain, scaled=scaled, factor=factor, number=number) -> list[Violation]:
-            knn = scaled.fitted()
-            answers = ask(scaled, knn)
-            real = true_radii(scaled, answers)
-            tally.add(number, scaled, metric_kind(number), answers, real)
-            found = list(violations(scaled, knn, answers, real))
+            answers, found = _checked(tally, number, scaled)
             if factor in BINARY_UNITS:
                 found += _differences(scaled, answers, ask(plain, plain.fitted(), slow=()), factor)
             return found
