@@ -56,8 +56,10 @@ def show_figure2(view: View, tables: Tables) -> None:
         if arml is None:
             st.info("The curve of ARML is not there yet.", icon="ℹ️")
         if not found:
-            st.info("The curves of the networks are not there yet: compute one below, or all with the command.", icon="ℹ️")
-        _curves(lines, published.radii(dataset), "paper_figure2", "Lower is safer. Every curve is proved; no attack is involved.")
+            missing = "The curves of the networks are not there yet: compute one below, or all with the command."
+            st.info(missing, icon="ℹ️")
+        reading = "Lower is safer. Every curve is proved; no attack is involved."
+        _curves(lines, published.radii(dataset), "paper_figure2", reading)
         show_origins([*([arml] if arml is not None else []), *found], "figure2")
     if "detail" not in view.hide:
         _network_detail(view, dataset, found)
