@@ -25,6 +25,7 @@ from .certify import (
 from .checks import check_class_sizes, check_k, check_whole, checked_exclude, checked_labels
 from .device import device_for_certificates
 from .metric import as_metric
+from .nearby import NearbyPredictor
 from .progress import Callback, report
 from .reference import Reference
 from .rounding import BoolArray, FloatArray, IntArray
@@ -303,10 +304,11 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             low[resolved.movable] = np.maximum(resolved.box[0], low[resolved.movable])
             high[resolved.movable] = np.minimum(resolved.box[1], high[resolved.movable])
         fallback = np.stack([x[self._reference.label != c][0] for c in range(self._reference.n_classes)])
+        predict = NearbyPredictor(self._reference, self.n_neighbors, len(task.points), task.exclude, task.predict)
         return boundary_attack(
             task.points,
             task.labels,
-            task.predict,
+            predict,
             resolved,
             (low, np.maximum(low, high)),
             fallback[task.labels],

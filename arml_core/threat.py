@@ -162,9 +162,9 @@ class ResolvedThreat:
         if self.box is not None:
             at = x[..., self.movable]
             low, high = np.minimum(self.box[0], at), np.maximum(self.box[1], at)
-            moved = np.clip(moved, low, high).astype(points.dtype)
-            moved = np.where(moved > high, np.nextafter(moved, -np.inf, dtype=moved.dtype), moved)  # float32 rounding
-            moved = np.where(moved < low, np.nextafter(moved, np.inf, dtype=moved.dtype), moved)
+            moved = np.clip(moved, low, high)
+            if points.dtype != moved.dtype:
+                moved = _rounded_within(moved, low, high, points.dtype)
         result[..., self.movable] = moved
         return result
 
@@ -175,6 +175,13 @@ class ResolvedThreat:
         low, high = self.box
         at = x[..., self.movable]
         return np.maximum(at - low, 0.0) * self.costs, np.maximum(high - at, 0.0) * self.costs
+
+
+def _rounded_within(values: FloatArray, low: FloatArray, high: FloatArray, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """`values` in a coarser type, rounded to the nearest number that is still between the two bounds."""
+    rounded = values.astype(dtype)
+    rounded = np.where(rounded > high, np.nextafter(rounded, -np.inf, dtype=dtype), rounded)
+    return np.where(rounded < low, np.nextafter(rounded, np.inf, dtype=dtype), rounded)
 
 
 def _checked_costs(costs: ArrayLike, widths: set[int]) -> tuple[float, ...]:

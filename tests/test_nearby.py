@@ -1,0 +1,129 @@
+"""Short lists of neighbours never change an answer; they only save looking at the rest."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arml_core import MahalanobisKNN, ThreatModel
+from arml_core.nearby import LISTED, NearbyPredictor
+
+
+def problem(seed, n_train, n_features, n_classes, kind):
+    """Training points and a metric; `kind` says what makes deciding hard."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n_train, n_features))
+    if kind == "grid":  # many equal distances
+        x = np.round(x)
+    elif kind == "twins":  # every place holds points of several classes
+        x = x[rng.integers(0, n_train // 3, n_train)]
+    elif kind == "tiny":
+        x = 1e-30 * x
+    elif kind == "huge":
+        x = 1e30 * x
+    elif kind == "far":  # the offsets are small beside the coordinates
+        x = 1e7 + x
+    components = rng.standard_normal((n_features, n_features))
+    if kind == "singular":
+        components = components[: max(1, n_features // 2)]
+    y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n_train - n_classes)])
+    return x, y, components.T @ components
+
+
+def predictors(x, y, metric, k, n_walkers, exclude):
+    """The classifier's own predictions, and those from lists; `asked` counts rows that came back to the former."""
+    knn = MahalanobisKNN(n_neighbors=k, metric=metric).fit(x, y)
+    asked = []
+
+    def plain(points, walkers):
+        return knn._predict_codes(points, None if exclude is None else exclude[walkers])
+
+    def counted(points, walkers):
+        asked.append(len(walkers))
+        return plain(points, walkers)
+
+    return plain, NearbyPredictor(knn._reference, k, n_walkers, exclude, counted), asked
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n_features=st.integers(1, 8),
+    n_classes=st.integers(2, 4),
+    k=st.integers(1, 11),
+    kind=st.sampled_from(["plain", "grid", "twins", "tiny", "huge", "far", "singular"]),
+    leave_out=st.booleans(),
+    stride=st.sampled_from([1e-6, 1e-2, 0.3, 30.0]),
+)
+@settings(max_examples=120, deadline=None)
+def test_walkers_get_the_classifiers_answers(seed, n_features, n_classes, k, kind, leave_out, stride):
+    n_walkers = 12
+    x, y, metric = problem(seed, 260, n_features, n_classes, kind)
+    rng = np.random.default_rng(seed + 1)
+    exclude = rng.integers(-1, len(x), (n_walkers, 2)) if leave_out else None
+    plain, nearby, _ = predictors(x, y, metric, k, n_walkers, exclude)
+    assert nearby.is_useful
+    scale = np.abs(x - np.median(x, axis=0)).max() + 1e-40
+    at = x[rng.integers(0, len(x), n_walkers)].copy()
+    for step in range(8):
+        walkers = np.flatnonzero(rng.random(n_walkers) < (1.0 if step % 2 else 0.6))
+        at[walkers] += stride * scale * rng.standard_normal((len(walkers), n_features)) * (rng.random() < 0.8)
+        if kind == "grid":
+            at = np.round(at * 2) / 2  # half way between training points
+        assert np.array_equal(nearby(at[walkers], walkers), plain(at[walkers], walkers))
+
+
+def test_a_short_walk_is_decided_by_the_lists():
+    x, y, metric = problem(0, 3000, 6, 3, "plain")
+    rng = np.random.default_rng(1)
+    plain, nearby, asked = predictors(x, y, metric, 5, 20, None)
+    at, everybody = x[:20].copy(), np.arange(20)
+    looked_up = []
+    look_up = nearby._look_up
+    nearby._look_up = lambda u, slack, walkers: (looked_up.append(len(walkers)), look_up(u, slack, walkers))
+    for _ in range(40):
+        at += 1e-3 * rng.standard_normal(at.shape)
+        assert np.array_equal(nearby(at, everybody), plain(at, everybody))
+    assert looked_up[0] == 20
+    assert sum(looked_up[1:]) <= 20  # of 780: hardly anybody outgrows a list
+    assert not asked
+
+
+def test_points_of_one_class_at_the_same_distance_need_no_second_opinion():
+    x = np.concatenate([np.repeat([[1.0, 0.0]], 150, axis=0), np.repeat([[5.0, 0.0]], 150, axis=0)])
+    y = np.repeat([0, 1], 150)
+    _, nearby, asked = predictors(x, y, None, 3, 1, None)
+    assert nearby(np.array([[0.0, 0.0]]), np.array([0])) == [0]
+    assert not asked or sum(asked) <= 1  # the list is full of ties that reach beyond it
+
+
+def test_twins_of_two_classes_are_left_to_the_classifier():
+    rng = np.random.default_rng(3)
+    x = np.concatenate([np.zeros((4, 2)), 10 + rng.standard_normal((300, 2))])
+    y = np.concatenate([[1, 0, 0, 1], rng.integers(0, 2, 300)])
+    plain, nearby, asked = predictors(x, y, None, 1, 1, None)
+    point, walker = np.array([[0.5, 0.5]]), np.array([0])
+    assert plain(point, walker) == [1]  # the first of the four
+    assert nearby(point, walker) == [1]
+    assert asked == [1]
+
+
+@pytest.mark.parametrize("leave_out", [False, True])
+def test_the_attack_is_the_same_with_and_without_lists(monkeypatch, leave_out):
+    x, y, metric = problem(5, 400, 4, 3, "plain")
+    knn = MahalanobisKNN(n_neighbors=3, metric=metric).fit(x, y)
+    options = {"method": "boundary", "steps": 300, "threat": ThreatModel(box=(-3.0, 3.0))}
+    exclude = np.arange(30) if leave_out else None
+    with_lists = knn.attack(x[:30], exclude=exclude, **options)
+    monkeypatch.setattr(NearbyPredictor, "__call__", lambda self, points, walkers: self._predict(points, walkers))
+    without = knn.attack(x[:30], exclude=exclude, **options)
+    assert np.array_equal(with_lists.upper, without.upper)
+    assert np.array_equal(with_lists.adversarial, without.adversarial)
+
+
+def test_a_small_training_set_has_no_lists():
+    x, y, metric = problem(7, LISTED, 3, 2, "plain")
+    plain, nearby, asked = predictors(x, y, metric, 1, 4, None)
+    at = x[:4] + 0.1
+    assert not nearby.is_useful
+    assert np.array_equal(nearby(at, np.arange(4)), plain(at, np.arange(4)))
+    assert asked == [4]
