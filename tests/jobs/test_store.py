@@ -186,12 +186,13 @@ def test_dataset_survives_storage(name):
     assert np.array_equal(again.scaling.scale, dataset.scaling.scale)
 
 
-@pytest.mark.parametrize("method", ["votes", "search"])
+@pytest.mark.parametrize("method", ["votes", "search", "boundary"])
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 100, 1000, 12_345])
 def test_blocks_cover_every_row_once_and_are_always_the_same(n, method):
     blocks = shards(n, method)
     assert np.array_equal(np.concatenate(blocks), np.arange(n))
-    assert all(len(block) <= 384 for block in blocks)
+    assert all(len(block) <= 512 for block in blocks)
+    assert len(blocks[0]) == (min(n, 512) if method == "boundary" else min(n, 2 if method == "search" else 8))
     assert [b.tolist() for b in blocks] == [b.tolist() for b in shards(n, method)]
 
 
