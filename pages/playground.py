@@ -7,6 +7,7 @@ import pages.components.loading  # noqa: F401
 import streamlit as st
 
 from pages.components import session
+from pages.components.ahead import begin_turn, look_ahead
 from pages.components.below import show_below
 from pages.components.clicks import handle
 from pages.components.compute import points_of
@@ -18,6 +19,7 @@ from pages.components.picture_clicks import listen
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 
 stayed = enter("playground")
+begin_turn()
 session.load_view(stayed)
 session.update_quietly(fitting(session.current()))
 view = session.current()
@@ -36,4 +38,5 @@ with st.sidebar:
 show_search_longer(view, panels)
 show_below(session.current(), points, panels)
 session.publish()
+look_ahead(session.current(), points)
 spare_imports_from_collection()
