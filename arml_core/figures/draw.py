@@ -15,9 +15,9 @@ from .shapes import ball_outline, metric_ellipse, metric_glyph
 
 BOUNDARY, CERTIFIED, UPPER, ARROW = "decision boundary", "certified radius", "attack radius", "adversarial point"
 NEIGHBOURS, EQUAL, GLYPH, SELECTED = "deciding neighbours", "equally far", "unit ellipse", "your point"
-VOTING = "neighbours that vote"
+VOTING, LEFT_OUT = "neighbours that vote", "left out"
 OVERLAY = "overlay"
-"""`meta` of a trace that belongs to the chosen point: a page may draw it by itself and leave the rest as it is."""
+"""`meta` of a trace that follows the visitor's choices: a page may draw it by itself and leave the rest as it is."""
 Trace = dict[str, Any]
 
 
@@ -39,20 +39,16 @@ def plane_spec(
     """Regions, boundary and training points; with a probe also its certified ball, attack and neighbours.
 
     Data and layout, for pages that draw them often: Plotly's own checks cost more than all the rest. Whatever depends
-    on the probe is in traces of their own, marked as OVERLAY, and in the annotations.
+    on the metric, the probe or the row left out is in the regions, in traces marked as OVERLAY, and in the annotations.
     """
-    traces = _regions(plane, style)
-    if ellipse:
-        traces.append(_glyph(plane, style))
+    below = [_glyph(plane, style)] if ellipse else []
+    above = [_left_out_point(plane, style)] if plane.left_out is not None else []
     if probe is not None:
-        below = [_equally_far(plane.metric, probe, style)] if ellipse else []
+        below += [_equally_far(plane.metric, probe, style)] if ellipse else []
         below += _balls(probe, style)
-        if neighbours:
-            below.append(_neighbour_lines(plane, probe, style))
-        traces += _overlaid(below)
-    traces += _training_points(plane, style)
-    if probe is not None:
-        traces += _overlaid([_voting_points(plane, probe, style), *_probe_marks(probe, style)])
+        below += [_neighbour_lines(plane, probe, style)] if neighbours else []
+        above += [_voting_points(plane, probe, style), *_probe_marks(probe, style)]
+    traces = [*_regions(plane, style), *_overlaid(below), *_training_points(plane, style), *_overlaid(above)]
     for trace in traces:
         trace["showlegend"] = legend and trace.get("showlegend", True) and trace["name"] != GLYPH
     return {"data": traces, "layout": _layout(plane, probe, style, height, legend)}
@@ -167,8 +163,6 @@ def _training_points(plane: Plane, style: Style) -> list[Trace]:
     traces: list[Trace] = []
     for code, name in enumerate(plane.class_names):
         rows = np.flatnonzero(plane.codes == code)
-        shape = SHAPES[code]
-        symbols = [f"{shape}-open" if row == plane.left_out else shape for row in rows]
         traces.append(
             {
                 "type": "scatter",
@@ -178,7 +172,7 @@ def _training_points(plane: Plane, style: Style) -> list[Trace]:
                 "y": plane.points[rows, 1],
                 "customdata": rows.tolist(),
                 "marker": {
-                    "symbol": symbols if plane.left_out in rows else shape,
+                    "symbol": SHAPES[code],
                     "color": style.classes[code],
                     "opacity": 1.0,
                     "size": _marker_size(plane),
@@ -188,6 +182,28 @@ def _training_points(plane: Plane, style: Style) -> list[Trace]:
             }
         )
     return traces
+
+
+def _left_out_point(plane: Plane, style: Style) -> Trace:
+    """The training point without which the regions were computed, drawn hollow over itself."""
+    assert plane.left_out is not None
+    (x, y), code = plane.points[plane.left_out], int(plane.codes[plane.left_out])
+    return {
+        "type": "scatter",
+        "name": LEFT_OUT,
+        "mode": "markers",
+        "x": [x],
+        "y": [y],
+        "marker": {
+            "symbol": SHAPES[code],
+            "color": style.paper,
+            "opacity": 1.0,
+            "size": _marker_size(plane),
+            "line": {"color": style.classes[code], "width": 2},
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def _marker_size(plane: Plane) -> int:

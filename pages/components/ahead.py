@@ -48,7 +48,7 @@ def look_ahead(view: View, points: Points) -> None:
     if following is None:
         return
     seconds = patience(view)
-    tasks = [lambda method=method: panel_of(method, following, points, seconds) for method in view.methods]
+    tasks = [lambda method=method: panel_of(method, following, points, seconds).mean_radius for method in view.methods]
     compute_soon(tasks, st.session_state[TURN])
 
 

@@ -22,7 +22,7 @@ from arml_core.figures import OVERLAY
 
 ASSETS = Path(__file__).parent / "assets" / "plotly"
 SCRIPT = "plotly-cartesian.min.js"
-JS = (Path(__file__).parent / "assets" / "chart.js").read_text(encoding="utf-8")
+JS = "\n".join((Path(__file__).parent / "assets" / name).read_text("utf-8") for name in ("regions.js", "chart.js"))
 CSS = """
 .arml-chart { position: relative; }
 .arml-mark { position: absolute; left: 0; top: 0; width: 100%; height: 100%; overflow: visible; pointer-events: none; }

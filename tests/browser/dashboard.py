@@ -43,8 +43,9 @@ TRACE = """([chart, name]) => {
   return trace ? {x: Array.from(trace.x), y: Array.from(trace.y)} : null;
 }"""
 MARGIN = """chart => {
-  const trace = document.querySelectorAll('.js-plotly-plot')[chart]._fullData.find(t => t.type === 'contour');
-  return trace.z.map(row => Array.from(row).reduce((a, b) => a + b, 0)).reduce((a, b) => a + b, 0);
+  const {bdata} = document.querySelectorAll('.js-plotly-plot')[chart].regions[0].z;
+  const values = new Float32Array(Uint8Array.from(atob(bdata), c => c.charCodeAt(0)).buffer);
+  return values.reduce((a, b) => a + b, 0);
 }"""
 
 STANDS_STILL = """() => {

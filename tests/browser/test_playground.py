@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import arml_core as arml
+from arml_core.figures import hand_made_components, window_for
 from arml_core.figures.draw import ARROW, CERTIFIED, NEIGHBOURS, SELECTED, UPPER, VOTING
+from arml_core.figures.margin import decision_margin
 from pages.components.lessons import LESSONS
 
 from .dashboard import click_place, drag, margin_sum, settle, trace, wait_for_length, wait_for_mark
@@ -17,6 +19,13 @@ DRAWN_DIAMETER = """() => {
   return axis.p2l(ball.getBBox().width) - axis.p2l(0);
 }"""
 """Of the first picture's ball as it is on the screen, in the data's units."""
+DRAWN_REGION = """([chart, places]) => {
+  const graph = document.querySelectorAll('.js-plotly-plot')[chart], {xaxis, yaxis} = graph._fullLayout;
+  const regions = [...graph.querySelectorAll(`.arml-overlay [data-name='decision boundary']`)];
+  return places.map(([x, y]) => regions.findLastIndex(
+    path => path.isPointInFill(new DOMPoint(xaxis.l2p(x), yaxis.l2p(y)))));
+}"""
+"""For each place the last region it lies in as drawn; -1 is the ground."""
 SEVEN = arml.load_dataset("seven_points")
 
 
@@ -51,6 +60,23 @@ def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
     assert page.evaluate(DRAWN_DIAMETER) == pytest.approx(2 * engine, rel=0.02)
     for name in (SELECTED, ARROW, NEIGHBOURS, VOTING):
         assert page.locator(f".arml-overlay [data-name='{name}']").count() >= 3, name
+
+
+@pytest.mark.parametrize(("data", "k"), [("moons", 1), ("moons", 4), ("blobs", 3)])
+def test_regions_are_drawn_where_the_engine_says(open_page, data, k) -> None:
+    page = open_page(f"/playground?data={data}&n=60&k={k}&methods=euclidean~hand&hand=2_0.5_30&at=0.1_0.1&seed=1")
+    toy = arml.load_dataset(data, n=60, seed=1)
+    window = window_for(toy.X_train)
+    places = np.random.default_rng(0).uniform(*np.transpose(window.ranges()), size=(400, 2))
+    for chart, components in enumerate([np.eye(2), hand_made_components(2, 0.5, 30)]):
+        metric = arml.Metric.from_components(components)
+        knn = arml.MahalanobisKNN(k, metric=metric).fit(toy.X_train, toy.y_train)
+        drawn = np.array(page.evaluate(DRAWN_REGION, [chart, places.tolist()])) + 1
+        wrong = np.flatnonzero(drawn != knn.predict(places))
+        assert len(wrong) <= 12  # those in a cell of the grid that the boundary passes
+        assert len(np.unique(drawn)) == toy.n_classes
+        margins = decision_margin(places[wrong], toy.X_train, toy.y_train, metric, k, toy.n_classes)
+        assert (np.sort(margins, axis=1)[:, -1] < 0.1).all()
 
 
 @pytest.mark.parametrize(("norm", "sign", "order"), [("l1", "ℓ1", 1), ("linf", "ℓ∞", np.inf)])

@@ -13,6 +13,7 @@ from arml_core.figures.draw import (
     CERTIFIED,
     EQUAL,
     GLYPH,
+    LEFT_OUT,
     NEIGHBOURS,
     OVERLAY,
     SELECTED,
@@ -42,21 +43,23 @@ def traces(figure):
 def test_training_points_have_a_colour_and_a_shape_per_class() -> None:
     plane, _ = scene()
     found = traces(plane_figure(plane, LIGHT))
-    assert set(found) == {BOUNDARY, GLYPH, "triangle", "square"}
+    assert set(found) == {BOUNDARY, GLYPH, LEFT_OUT, "triangle", "square"}
     for code, name in enumerate(SEVEN.class_names):
         rows = np.flatnonzero(SEVEN.y_train == code)
         np.testing.assert_array_equal(found[name].x, SEVEN.X_train[rows, 0])
         assert list(found[name].customdata) == rows.tolist()
-        symbols = found[name].marker.symbol
-        drawn = {symbols} if isinstance(symbols, str) else set(symbols)
-        assert {symbol.removesuffix("-open") for symbol in drawn} == {SHAPES[code]}
+        assert found[name].marker.symbol == SHAPES[code]
         assert found[name].marker.color == LIGHT.classes[code]
 
 
 def test_the_left_out_point_is_drawn_hollow() -> None:
     plane, probe = scene(row=6)
-    symbols = traces(plane_figure(plane, LIGHT, probe))["square"].marker.symbol
-    assert list(symbols) == ["square", "square", "square-open"]
+    (hollow,) = [t for t in plane_figure(plane, LIGHT, probe).data if t.name == LEFT_OUT]
+    assert (hollow.x[0], hollow.y[0]) == tuple(SEVEN.X_train[6])
+    assert (hollow.marker.symbol, hollow.marker.color) == (SHAPES[SEVEN.y_train[6]], LIGHT.paper)
+    assert hollow.marker.line.color == LIGHT.classes[SEVEN.y_train[6]]
+    with_all = make_plane(SEVEN.X_train, SEVEN.y_train, SEVEN.class_names, plane.metric, 1)
+    assert LEFT_OUT not in traces(plane_figure(with_all, LIGHT))
 
 
 @pytest.mark.parametrize(("norm", "corners"), [(1, 5), (2, 121), (np.inf, 5)])
@@ -168,16 +171,18 @@ def test_where_all_points_coincide_the_earliest_row_has_the_whole_plane(left_out
     assert answer == [winner]
 
 
-def test_what_depends_on_the_chosen_point_can_be_drawn_on_its_own() -> None:
-    """Another point changes the overlay and the arrow, and nothing else."""
+def test_what_follows_a_choice_can_be_drawn_on_its_own() -> None:
+    """Another point, K, metric or row left out changes regions, overlay and arrow, and nothing else."""
     plane, probe = scene()
-    moved = type(probe)(**{**probe.__dict__, "point": probe.point + 0.1, "neighbours": (2,)})
-    one, other = (plane_figure(plane, LIGHT, p).to_dict() for p in (probe, moved))
-    assert len([t for t in one["data"] if t.get("meta") == OVERLAY]) == 6
-    for figure in (one, other):
-        figure["data"] = [trace for trace in figure["data"] if trace.get("meta") != OVERLAY]
-        assert figure["layout"].pop("annotations")
-    assert one == other
+    other_metric = make_plane(SEVEN.X_train, SEVEN.y_train, SEVEN.class_names, arml.Metric(np.diag([4.0, 1.0])), 1)
+    scenes = [(plane, probe), scene(k=3, method="votes"), scene(row=1), (other_metric, probe)]
+    rest = []
+    for figure in (plane_figure(plane, LIGHT, probe).to_dict() for plane, probe in scenes):
+        figure["layout"].pop("annotations", None)
+        rest.append([t for t in figure["data"] if t.get("meta") != OVERLAY and t["type"] != "contour"])
+        rest.append(figure["layout"])
+    assert rest[::2] == [rest[0]] * len(scenes)
+    assert rest[1::2] == [rest[1]] * len(scenes)
 
 
 def test_neighbours_that_vote_are_drawn_larger_in_their_own_shape() -> None:

@@ -1,5 +1,5 @@
-// A Plotly figure that is redrawn in place. Traces marked as overlay, and the arrows, are drawn by hand into Plotly's
-// own picture: they follow a click, and nothing else has to be drawn again.
+// A Plotly figure that is redrawn in place. Regions, traces marked as overlay, and the arrows are drawn by hand into
+// Plotly's own picture: they follow a click or a slider, and nothing else has to be drawn again.
 const SVG = 'http://www.w3.org/2000/svg';
 const CONFIG = {displayModeBar: false, doubleClick: false, showTips: false};
 const DASHES = {dash: '9,9', dot: '3,3'};  // in units of 1 px, as Plotly draws them
@@ -49,33 +49,47 @@ async function draw(box) {
   box.dispatchEvent(new CustomEvent('arml-drawn', {bubbles: true}));
 }
 
-// The overlay's traces that come before the training points (they carry `customdata`) lie under them. Plotly draws
-// them all where it has to name them in a legend.
+// The overlay's traces that come before the training points (they carry `customdata`) lie under them, and the regions
+// under everything. Plotly draws them all where it has to name them in a legend.
 function split(figure) {
+  const isRegion = trace => trace.type === 'contour' && trace.contours?.type === 'constraint';
   const isOver = trace => trace.meta === 'overlay';
   const points = figure.data.findIndex(trace => trace.customdata);
   const over = figure.data.filter(isOver);
   if (!over.length || figure.layout.showlegend) return null;
+  const regions = figure.data.filter(isRegion);
   const below = figure.data.filter((trace, i) => isOver(trace) && i < points);
   const arrows = figure.layout.annotations ?? [];
-  figure.data = figure.data.filter(trace => !isOver(trace));
+  figure.data = figure.data.filter(trace => !isOver(trace) && !isRegion(trace));
   figure.layout.annotations = [];
-  return {traces: over, below, above: over.filter(trace => !below.includes(trace)), arrows};
+  return {traces: over, regions, below, above: over.filter(trace => !below.includes(trace)), arrows};
 }
 
 function placeOverlay(box) {
   box.graph.querySelectorAll('.arml-overlay').forEach(group => group.remove());
   box.graph.overlay = box.over?.traces ?? [];
+  box.graph.regions = box.over?.regions ?? [];
   const points = box.over && box.graph.querySelector('.cartesianlayer .scatterlayer');
   if (!points) return;
   const {xaxis, yaxis} = box.graph._fullLayout;
   const at = (x, y) => [xaxis.l2p(x), yaxis.l2p(y)];
   const below = element('g', {class: 'arml-overlay'}), above = element('g', {class: 'arml-overlay'});
+  box.over.regions.forEach((trace, i) => addRegion(below, trace, i, at, box));
   box.over.below.forEach(trace => addTrace(below, trace, at));
   box.over.arrows.forEach(arrow => addArrow(above, arrow, at));
   box.over.above.forEach(trace => addTrace(above, trace, at));
   points.before(below);
   points.after(above);
+}
+
+function addRegion(group, trace, i, at, box) {
+  const seen = [at(0, 0), at(1, 1), trace.x.bdata, trace.y.bdata, trace.z.bdata].join();
+  const known = box.outlines[i]?.seen === seen ? box.outlines[i] : {seen, path: regionPath(trace, at)};
+  box.outlines[i] = known;  // most clicks change no region
+  group.append(element('path', {
+    d: known.path, 'data-name': trace.name, fill: trace.fillcolor, stroke: trace.line.color,
+    'stroke-width': trace.line.width,
+  }));
 }
 
 function addTrace(group, trace, at) {
@@ -154,6 +168,7 @@ function boxIn(parent) {
   const box = document.createElement('div');
   box.className = 'arml-chart';
   box.graph = document.createElement('div');
+  box.outlines = [];
   box.mark = element('svg', {class: 'arml-mark'});
   box.append(box.graph, box.mark);
   parent.append(box);
