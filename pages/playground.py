@@ -31,7 +31,7 @@ if view.lesson:
     show_lesson(view)
 else:
     show_hint()
-panels = show_panels(view, points)  # before the sidebar, so that the browser draws while the rest is on its way
+panels = show_panels(view, points, stayed)  # before the sidebar, so that the browser draws while the rest is on its way
 sidebar(view, points)
 with st.sidebar:
     style_page()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -19,7 +20,7 @@ from .on_demand import on_demand
 from .theme import current_style
 from .view import EPOCH_STEP, EPOCHS, View
 
-PLAYING, LONGER = "pg_playing", "pg_longer_for"
+PLAYING, LONGER, PICKERS = "pg_playing", "pg_longer_for", "pg_pickers"
 TICK_SECONDS, TICK_EPOCHS = 0.4, 50
 HEIGHTS = {2: 440, 3: 330, 4: 380}
 LESSON_HEIGHT = 350
@@ -30,38 +31,72 @@ MEAN_HELP = (
 
 
 @dataclass
-class _Means:
-    """The means over all points are shown after all pictures: they take longer than any of them.
+class _Later:
+    """What is shown once all pictures are on their way: the browser draws them while the rest is sent.
 
-    When a fragment runs on its own there are no other pictures, and nothing waits.
+    The means over all points come last, they take longer than any picture. When a fragment runs on its own there are
+    no other pictures, and nothing waits.
     """
 
-    waiting: list[tuple[DeltaGenerator, Panel]] | None = field(default_factory=list)
+    soon: list[Callable[[], None]] | None = field(default_factory=list)
+    last: list[Callable[[], None]] | None = field(default_factory=list)
 
     def show(self, place: DeltaGenerator, panel: Panel) -> None:
-        if self.waiting is None:
-            place.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
+        """The words about a picture, and the mean over all points, at their place."""
+        _do(self.soon, lambda: self._words(place, panel))
+
+    def show_picker(self, place: DeltaGenerator, view: View, index: int) -> None:
+        """At once where there was none before: a picture that is there must not be pushed down."""
+
+        def show() -> None:
+            with place:
+                method_picker(view, index)
+
+        if st.session_state.get(PICKERS) == len(view.methods):
+            _do(self.soon, show)
         else:
-            self.waiting.append((place, panel))
+            show()
 
-    def show_waiting(self) -> None:
-        waiting, self.waiting = self.waiting or [], None
-        for place, panel in waiting:
-            self.show(place, panel)
+    def finish(self) -> None:
+        for queue in ("soon", "last"):
+            waiting = getattr(self, queue)
+            setattr(self, queue, None)
+            for action in waiting or []:
+                action()
+
+    def _words(self, place: DeltaGenerator, panel: Panel) -> None:
+        mine, everyone = place.columns(2)
+        mine.metric("Radius here", radius_interval(panel.probe))
+        place.markdown(probe_words(panel.plane, panel.probe))
+        _do(self.last, lambda: _show_mean(everyone, panel))
 
 
-def show_panels(view: View, points: Points) -> list[Panel | None]:
-    """Draw every panel; a method that cannot be fitted says why in its place."""
+def _do(waiting: list[Callable[[], None]] | None, action: Callable[[], None]) -> None:
+    if waiting is None:
+        action()
+    else:
+        waiting.append(action)
+
+
+def _show_mean(place: DeltaGenerator, panel: Panel) -> None:
+    place.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
+
+
+def show_panels(view: View, points: Points, stayed: bool) -> list[Panel | None]:
+    """Draw every panel; a method that cannot be fitted says why in its place. `stayed`: there were panels before."""
     count = len(view.methods)
+    if not stayed:
+        st.session_state.pop(PICKERS, None)
     shown: list[Panel | None] = []
-    means = _Means()
+    later = _Later()
     per_line = 2 if count == 4 else count
     for first in range(0, count, per_line):
         columns = st.columns(min(per_line, count - first), gap="medium")
         for index, column in enumerate(columns, start=first):
             with column:
-                shown.append(_show_panel(view, points, index, means))
-    means.show_waiting()
+                shown.append(_show_panel(view, points, index, later))
+    later.finish()
+    st.session_state[PICKERS] = count
     return shown
 
 
@@ -82,15 +117,15 @@ def show_search_longer(view: View, panels: list[Panel | None]) -> None:
         )
 
 
-def _show_panel(view: View, points: Points, index: int, means: _Means) -> Panel | None:
-    method_picker(view, index)
+def _show_panel(view: View, points: Points, index: int, later: _Later) -> Panel | None:
+    later.show_picker(st.container(), view, index)
     if view.methods[index] == "arml" and index == view.methods.index("arml"):
         playing = st.session_state.get(PLAYING, False)
-        st.fragment(_arml_panel, run_every=TICK_SECONDS if playing else None)(index, means)
+        st.fragment(_arml_panel, run_every=TICK_SECONDS if playing else None)(index, later)
         return _panel_or_reason(view, points, index, quiet=True)
     panel = _panel_or_reason(view, points, index)
     if panel is not None:
-        means.show(_draw(panel, view, index), panel)
+        _draw(panel, view, index, later)
     return panel
 
 
@@ -103,8 +138,8 @@ def _panel_or_reason(view: View, points: Points, index: int, quiet: bool = False
         return None
 
 
-def _draw(panel: Panel, view: View, index: int) -> DeltaGenerator:
-    """The picture and its words; the place for the mean over all points is returned."""
+def _draw(panel: Panel, view: View, index: int, later: _Later) -> None:
+    """The picture and its words."""
     figure = plane_spec(
         panel.plane,
         current_style(),
@@ -114,13 +149,10 @@ def _draw(panel: Panel, view: View, index: int) -> DeltaGenerator:
         neighbours="neighbours" in view.layers,
     )
     show_chart(figure, key=f"pg_chart{index}", alt=plane_alt(panel.plane, panel.probe, panel.title))
-    mine, everyone = st.columns(2)
-    mine.metric("Radius here", radius_interval(panel.probe))
-    st.markdown(probe_words(panel.plane, panel.probe))
-    return everyone
+    later.show(st.container(), panel)
 
 
-def _arml_panel(index: int, means: _Means) -> None:
+def _arml_panel(index: int, later: _Later) -> None:
     """ARML's panel, on its own so that playing its training redraws nothing else."""
     view = session.current()
     if st.session_state.get(PLAYING):
@@ -131,10 +163,9 @@ def _arml_panel(index: int, means: _Means) -> None:
     if panel is None:
         st.session_state[PLAYING] = False
         return
-    place = _draw(panel, view, index)
+    _draw(panel, view, index, later)
     if "epoch" not in view.hide:
         _training_controls(view, points)
-    means.show(place, panel)
     if not st.session_state.get(PLAYING):
         session.publish()
 

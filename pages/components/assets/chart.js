@@ -83,11 +83,11 @@ function placeOverlay(box) {
 }
 
 function addRegion(group, trace, i, at, box) {
-  const seen = [at(0, 0), at(1, 1), trace.x.bdata, trace.y.bdata, trace.z.bdata].join();
-  const known = box.outlines[i]?.seen === seen ? box.outlines[i] : {seen, path: regionPath(trace, at)};
-  box.outlines[i] = known;  // most clicks change no region
+  const seen = [...at(0, 0), ...at(1, 1), trace.x.bdata, trace.y.bdata, trace.z.bdata];
+  if (!box.outlines[i]?.seen.every((value, part) => value === seen[part]))  // most clicks change no region
+    box.outlines[i] = {seen, path: regionPath(trace, at)};
   group.append(element('path', {
-    d: known.path, 'data-name': trace.name, fill: trace.fillcolor, stroke: trace.line.color,
+    d: box.outlines[i].path, 'data-name': trace.name, fill: trace.fillcolor, stroke: trace.line.color,
     'stroke-width': trace.line.width,
   }));
 }

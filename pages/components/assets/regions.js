@@ -22,21 +22,20 @@ function crossings(values, width) {
   const next = new Int32Array(2 * values.length).fill(-1);
   for (let node = 0; node + width + 1 < values.length; node++) {
     if (node % width === width - 1) continue;
-    const corners = [values[node], values[node + 1], values[node + width + 1], values[node + width]];
-    const [a, b, c, d] = corners.map(value => value > 0);
+    const a = values[node], b = values[node + 1], c = values[node + width + 1], d = values[node + width];
     const bottom = 2 * node, left = bottom + 1, right = left + 2, top = 2 * (node + width);
-    const joined = corners[0] + corners[1] + corners[2] + corners[3] > 0;  // where two opposite corners are positive
-    switch (a + 2 * b + 4 * c + 8 * d) {
+    const joined = a + b + c + d > 0;  // for two opposite corners that are positive
+    switch ((a > 0) + 2 * (b > 0) + 4 * (c > 0) + 8 * (d > 0)) {
       case 1: next[bottom] = left; break;
       case 2: next[right] = bottom; break;
       case 3: next[right] = left; break;
       case 4: next[top] = right; break;
-      case 5: if (joined) { next[top] = left; next[bottom] = right; } else { next[bottom] = left; next[top] = right; } break;
+      case 5: next[top] = joined ? left : right; next[bottom] = joined ? right : left; break;
       case 6: next[top] = bottom; break;
       case 7: next[top] = left; break;
       case 8: next[left] = top; break;
       case 9: next[bottom] = top; break;
-      case 10: if (joined) { next[left] = bottom; next[right] = top; } else { next[right] = bottom; next[left] = top; } break;
+      case 10: next[left] = joined ? bottom : top; next[right] = joined ? top : bottom; break;
       case 11: next[right] = top; break;
       case 12: next[left] = right; break;
       case 13: next[bottom] = right; break;
@@ -52,8 +51,9 @@ function regionPath(trace, at) {
   const width = x.length + 2, values = padded(unpacked(trace.z), x.length, y.length);
   const next = crossings(values, width);
   const place = edge => {
-    const node = edge >> 1, other = node + (edge & 1 ? width : 1), share = values[node] / (values[node] - values[other]);
-    const column = node % width - 1 + (edge & 1 ? 0 : share), row = Math.floor(node / width) - 1 + (edge & 1 ? share : 0);
+    const node = edge >> 1, upright = edge & 1, other = node + (upright ? width : 1);
+    const share = values[node] / (values[node] - values[other]);
+    const column = node % width - 1 + (upright ? 0 : share), row = Math.floor(node / width) - 1 + (upright ? share : 0);
     return at(x[0] + column * (x[1] - x[0]), y[0] + row * (y[1] - y[0]));
   };
   let path = '';
