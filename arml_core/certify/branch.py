@@ -225,7 +225,7 @@ class BranchAndBound:
         terms = multipliers * offsets
         above = float(terms.sum() - gamma(len(terms) + 8) * np.abs(terms).sum())
         below = float(np.linalg.norm(multipliers @ normals, ord=self.local.dual_norm))
-        error = float(multipliers @ (slack + gamma(len(terms) + 8) * np.abs(normals).sum(axis=1)))
-        if not above > 0:  # or not a number: it overflowed
+        below += float(multipliers @ (slack + gamma(len(terms) + 8) * np.abs(normals).sum(axis=1)))
+        if not (above > 0 and below >= 0):  # or not a number: it overflowed, and proves nothing
             return 0.0
-        return self.rounding * above / (below + error) if below + error > 0 else np.inf
+        return self.rounding * above / below if below > 0 else np.inf

@@ -14,7 +14,7 @@ from .palette import Style
 from .rows import bar_pattern
 from .words import number, radius_down
 
-PROVED, REACHED, OPEN = "proved safe", "an attack gets here", "open"
+PROVED, REACHED = "proved safe", "an attack gets here"
 PROMISES = {
     "theorem1": ("Theorem 1", "The paper's certificate, from pairs of neighbours: proved, often too modest."),
     "votes": ("Votes", "Counts who would have to win or lose a vote: proved, at least as far as Theorem 1."),

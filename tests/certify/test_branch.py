@@ -1,9 +1,12 @@
 """Branch and bound reaches the true radius, and pair weights are the smallest joint move."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
+from arml_core.certify.branch import BranchAndBound, Local
 from arml_core.certify.pairs import PairGraph
 from arml_core.certify.rows import Rows
 from arml_core.certify.search import PointSearch
@@ -152,3 +155,19 @@ def test_pair_weights_survive_duplicates_and_a_singular_metric(seed):
     graph, _ = graph_of(X, y, x, M)
     assert not np.isnan(graph.weight).any()
     assert np.all(graph.weight >= 0)
+
+
+@pytest.mark.parametrize(
+    "multipliers",
+    [[np.inf, 0.0], [np.inf, np.inf], [np.nan, 1.0], [1e300, 1e300], [0.0, 0.0]],
+    ids=["one infinite", "both infinite", "not a number", "overflow", "nothing"],
+)
+def test_multipliers_that_overflow_prove_nothing(multipliers):
+    """A bound that is not a number must not be taken for a large one."""
+    far = np.array([[1e200, 0.0], [-1e200, 1.0]])
+    local = Local(far, np.zeros((1, 2)), np.array([4.0, 2.0]), np.zeros(1), np.zeros(2), np.zeros(1), 2.0)
+    search = BranchAndBound(local, SimpleNamespace(rest=np.inf, place=np.arange(2)), [], np.inf)
+    with np.errstate(all="ignore"):
+        assert search._dual_bound([(0, 0), (1, 0)], np.array(multipliers)) == 0.0
+    one = search._dual_bound([(0, 0)], np.array([1e-200]))
+    assert one == pytest.approx(2e-200, rel=1e-9)  # n / 2 over the length of the normal

@@ -36,10 +36,6 @@ class Work:
         return any(job.is_active for job in self.jobs)
 
     @property
-    def is_done(self) -> bool:
-        return all(job.state == "done" for job in self.jobs)
-
-    @property
     def spec(self) -> EvaluationSpec:
         spec = self.certificate.spec
         assert isinstance(spec, EvaluationSpec)
