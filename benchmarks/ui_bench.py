@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.browser.dashboard import chromium, click_place, serve, settle
+from tests.browser.dashboard import CHART, chromium, click_place, serve, settle
 
 QUIET_MS = 250
 WATCH = """() => {
@@ -24,7 +24,7 @@ WATCH = """() => {
     window.addEventListener(kind, () => { window.began = performance.now(); window.drawn = 0; }, true);
   window.addEventListener('arml-drawn', () => { window.drawn = performance.now(); });
 }"""
-CHARTS = """() => document.querySelectorAll('.js-plotly-plot .plot-container').length"""
+CHARTS = """() => document.querySelectorAll('.arml-chart[data-drawn]').length"""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def moves(browser: Any, base: str, repeats: int) -> list[float]:
     times = []
     for i in range(repeats):
         x, y = page.evaluate(
-            "i => { const t = document.querySelector('.js-plotly-plot')._fullData.find(t => t.customdata); "
+            "i => { const t = document.querySelector('.arml-chart').figure.data.find(t => t.customdata); "
             "return [t.x[i], t.y[i]]; }",
             i,
         )
@@ -119,7 +119,7 @@ def first_charts(browser: Any, base: str, repeats: int) -> list[float]:
     for _ in range(repeats):
         page = context.new_page()
         page.goto(f"{base}/playground", wait_until="commit")
-        page.wait_for_selector(".js-plotly-plot .main-svg", timeout=30000)
+        page.wait_for_selector(CHART, timeout=30000)
         times.append(float(page.evaluate("() => performance.now()")))
         page.close()
     return times[1:]  # the first one fills the browser's cache

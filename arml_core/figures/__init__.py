@@ -1,7 +1,7 @@
 """Results as pictures: pure functions from numbers to plotly figures, their tables and their words."""
 
 from .curves import curves_alt, curves_figure, curves_table
-from .draw import OVERLAY, plane_figure, plane_spec
+from .draw import plane_figure, plane_spec
 from .lines import RobustLine
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane import Plane, Probe, Window, make_plane, make_probe, window_for
@@ -23,7 +23,6 @@ from .words import plane_alt, probe_words, radius_interval
 
 __all__ = [
     "MOST_CLASSES",
-    "OVERLAY",
     "SHAPE_WORDS",
     "Plane",
     "Probe",

@@ -18,6 +18,8 @@ NEIGHBOURS, EQUAL, GLYPH, SELECTED = "deciding neighbours", "equally far", "unit
 VOTING, LEFT_OUT = "neighbours that vote", "left out"
 OVERLAY = "overlay"
 """`meta` of a trace that follows the visitor's choices: a page may draw it by itself and leave the rest as it is."""
+PLANE = "plane"
+"""`meta` of the layout: what is drawn is a plane at equal scale, and nothing but."""
 Trace = dict[str, Any]
 
 
@@ -288,6 +290,7 @@ def _layout(plane: Plane, probe: Probe | None, style: Style, height: int, legend
     }
     title = {"font": {"color": style.muted, "size": 13}, "standoff": 4}
     return {
+        "meta": PLANE,
         "height": height,
         "margin": {"l": 44, "r": 8, "t": 8, "b": 40, "pad": 0},
         "xaxis": {**axis, "range": across, "title": {"text": "x1", **title}},

@@ -2,7 +2,8 @@
 
 Streamlit's own chart is thrown away and built again whenever anything in it changes (its identity is a hash of the
 figure), and it loads all of plotly.js. This one keeps its place, draws only the difference, and loads the part of
-plotly.js that has the plane's charts: a third of the size. What follows a click is drawn over it without Plotly.
+plotly.js that has our charts: a third of the size. Pictures of the plane it draws by itself, without Plotly: they are
+the first thing a visitor waits for and change with every click.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.io import to_json
 
-from arml_core.figures import OVERLAY
-
 ASSETS = Path(__file__).parent / "assets" / "plotly"
 SCRIPT = "plotly-cartesian.min.js"
-JS = "\n".join((Path(__file__).parent / "assets" / name).read_text("utf-8") for name in ("regions.js", "chart.js"))
+SCRIPTS = ("marks.js", "regions.js", "plane.js", "chart.js")
+JS = "\n".join((Path(__file__).parent / "assets" / name).read_text("utf-8") for name in SCRIPTS)
 CSS = """
 .arml-chart { position: relative; }
 .arml-mark { position: absolute; left: 0; top: 0; width: 100%; height: 100%; overflow: visible; pointer-events: none; }
+.arml-plane { display: block; user-select: none; }
+.arml-tip { position: absolute; padding: 4px 8px; border: 1px solid currentColor; border-radius: 4px; font-size: 13px;
+  white-space: pre; pointer-events: none; z-index: 1; }
 """
 _library = st.components.v1.declare_component("plotly", path=ASSETS)
 _component = st.components.v2.component("arml_chart", js=JS, css=CSS, isolate_styles=False)
@@ -50,15 +53,9 @@ def show_chart(figure: go.Figure | dict[str, Any], *, key: str, alt: str, mark: 
 
 
 def _packed(spec: dict[str, Any]) -> dict[str, Any]:
-    """The same with its arrays in Plotly's binary form: a tenth of the work of writing and reading numbers.
-
-    Those of the overlay stay lists, which the page draws by itself.
-    """
-    return {**spec, "data": [_packed_trace(trace) for trace in spec["data"]]}
-
-
-def _packed_trace(trace: dict[str, Any]) -> dict[str, Any]:
-    return trace if trace.get("meta") == OVERLAY else {name: _binary(value) for name, value in trace.items()}
+    """The same with its arrays in Plotly's binary form: a tenth of the work of writing and reading numbers."""
+    traces = [{name: _binary(value) for name, value in trace.items()} for trace in spec["data"]]
+    return {**spec, "data": traces}
 
 
 def _binary(value: Any) -> Any:

@@ -16,23 +16,16 @@ from .view import rounded
 
 KEY = "pg_clicks"
 JS = """
-const PICTURE = '[class*="st-key-pg_chart"]', NEAR = 11, DRAGGED = 8;
+const PICTURE = '[class*="st-key-pg_chart"]', DRAGGED = 8;
 
-function hit(event, box) {
-  const graph = box?.querySelector('.js-plotly-plot');
-  const layout = graph?._fullLayout;
-  if (!layout?.xaxis) return null;
-  const frame = graph.getBoundingClientRect();
-  const across = event.clientX - frame.left - layout.xaxis._offset;
-  const along = event.clientY - frame.top - layout.yaxis._offset;
-  if (across < 0 || along < 0 || across > layout.xaxis._length || along > layout.yaxis._length) return null;
-  let row = null, nearest = NEAR;
-  for (const trace of graph._fullData.filter(t => t.type === 'scatter' && t.customdata))
-    for (let i = 0; i < trace.x.length; i++) {
-      const away = Math.hypot(layout.xaxis.l2p(trace.x[i]) - across, layout.yaxis.l2p(trace.y[i]) - along);
-      if (away < nearest) { nearest = away; row = trace.customdata[i]; }
-    }
-  return {x: layout.xaxis.p2l(across), y: layout.yaxis.p2l(along), row, left: event.clientX, top: event.clientY, box};
+function hit(event, picture) {
+  const chart = picture?.querySelector('.arml-chart'), view = chart?.view;
+  if (!view) return null;
+  const frame = chart.graph.getBoundingClientRect();
+  const across = event.clientX - frame.left - view.left, along = event.clientY - frame.top - view.top;
+  if (across < 0 || along < 0 || across > view.wide || along > view.high) return null;
+  const [x, y] = view.from(across, along), row = chart.nearest(across, along)?.row ?? null;
+  return {x, y, row, left: event.clientX, top: event.clientY, picture};
 }
 
 export default function ({ setTriggerValue }) {
@@ -44,7 +37,7 @@ export default function ({ setTriggerValue }) {
     pressed = event.button === 0 ? hit(event, event.target.closest?.(PICTURE)) : null;
   });
   listen('pointerup', event => {
-    const from = pressed, to = from && hit(event, from.box);  // plotly covers the page while a button is down
+    const from = pressed, to = from && hit(event, from.picture);
     pressed = null;
     if (!to) return;
     const dragged = Math.hypot(to.left - from.left, to.top - from.top) > DRAGGED;

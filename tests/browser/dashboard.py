@@ -31,25 +31,27 @@ FLAGS = (
 )
 STARTUP_SECONDS = 60
 
+CHART = ".arml-chart[data-drawn]"
 PLACE_ON_SCREEN = """([chart, x, y]) => {
-  const graph = document.querySelectorAll('.js-plotly-plot')[chart];
+  const {graph, view} = document.querySelectorAll('.arml-chart')[chart];
   graph.scrollIntoView({block: 'center'});
-  const layout = graph._fullLayout, box = graph.getBoundingClientRect();
-  return [box.left + layout.xaxis._offset + layout.xaxis.l2p(x), box.top + layout.yaxis._offset + layout.yaxis.l2p(y)];
+  const box = graph.getBoundingClientRect(), [across, along] = view.at(x, y);
+  return [box.left + view.left + across, box.top + view.top + along];
 }"""
 TRACE = """([chart, name]) => {
-  const graph = document.querySelectorAll('.js-plotly-plot')[chart];
-  const trace = [...graph._fullData, ...graph.overlay].find(t => t.name === name);
+  const {graph, figure} = document.querySelectorAll('.arml-chart')[chart];
+  const trace = (graph._fullData ?? figure.data).find(t => t.name === name);  // Plotly unpacks numbers itself
   return trace ? {x: Array.from(trace.x), y: Array.from(trace.y)} : null;
 }"""
 MARGIN = """chart => {
-  const {bdata} = document.querySelectorAll('.js-plotly-plot')[chart].regions[0].z;
+  const {figure} = document.querySelectorAll('.arml-chart')[chart];
+  const {bdata} = figure.data.find(trace => trace.type === 'contour').z;
   const values = new Float32Array(Uint8Array.from(atob(bdata), c => c.charCodeAt(0)).buffer);
   return values.reduce((a, b) => a + b, 0);
 }"""
 
 STANDS_STILL = """() => {
-  const boxes = [...document.querySelectorAll('.js-plotly-plot')].map(graph => graph.getBoundingClientRect());
+  const boxes = [...document.querySelectorAll('.arml-chart')].map(chart => chart.getBoundingClientRect());
   const before = window.chartPlaces, now = JSON.stringify(boxes);
   window.chartPlaces = now;
   return now === before;
@@ -103,7 +105,7 @@ def settle(page: Any, seconds: float = 30, chart: bool = True) -> None:
     """Wait until the app has run to the end and, unless the page has none, shows a chart."""
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=seconds * 1000)
     if chart:
-        page.wait_for_selector(".js-plotly-plot .main-svg", timeout=seconds * 1000)
+        page.wait_for_selector(CHART, timeout=seconds * 1000)
         page.wait_for_function(STANDS_STILL, polling=100, timeout=seconds * 1000)
 
 
@@ -119,7 +121,6 @@ def click_place(page: Any, chart: int, x: float, y: float) -> None:
     left, top = page.evaluate(PLACE_ON_SCREEN, [chart, x, y])
     page.mouse.move(left - 4, top - 3)
     page.mouse.move(left, top)
-    page.wait_for_timeout(60)  # plotly looks for the point under the mouse at most every 50 ms
     page.mouse.click(left, top)
 
 
@@ -133,8 +134,7 @@ def wait_for_mark(page: Any, chart: int, name: str, x: float, y: float, within: 
     """Wait until the first point of a named trace is drawn at a place: the picture is the new one then."""
     page.wait_for_function(
         """([chart, name, x, y, within]) => {
-          const graph = document.querySelectorAll('.js-plotly-plot')[chart];
-          const trace = [...graph?._fullData ?? [], ...graph?.overlay ?? []].find(t => t.name === name);
+          const trace = document.querySelectorAll('.arml-chart')[chart]?.figure?.data.find(t => t.name === name);
           return trace && Math.hypot(trace.x[0] - x, trace.y[0] - y) < within;
         }""",
         arg=[chart, name, float(x), float(y), within],
@@ -146,8 +146,8 @@ def wait_for_length(page: Any, name: str, length: int) -> None:
     """Wait until a named trace of the first picture has so many points."""
     page.wait_for_function(
         """([name, length]) => {
-          const graph = document.querySelector('.js-plotly-plot');
-          return [...graph?._fullData ?? [], ...graph?.overlay ?? []].find(t => t.name === name)?.x.length === length;
+          const figure = document.querySelector('.arml-chart')?.figure;
+          return figure?.data.find(t => t.name === name)?.x.length === length;
         }""",
         arg=[name, length],
         timeout=20_000,

@@ -9,14 +9,14 @@ import pytest
 from arml_core.results import shipped
 
 from .conftest import SCREENSHOTS
-from .dashboard import settle
+from .dashboard import CHART, settle
 
 PATIENCE = 60_000
 
 
 def test_it_opens_on_the_summary_and_a_choice_goes_into_the_address(open_page) -> None:
     page = open_page("/paper", chart=False)
-    page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=PATIENCE)
+    page.locator(CHART).first.wait_for(timeout=PATIENCE)
     assert page.get_by_text("What the paper observes").is_visible()
     page.get_by_role("radio", name="Table 1").click()
     page.get_by_text("Exact robust errors of 1-NN").wait_for(timeout=PATIENCE)
@@ -26,7 +26,7 @@ def test_it_opens_on_the_summary_and_a_choice_goes_into_the_address(open_page) -
 
 def test_figure_1_opens_the_same_view_in_the_playground(open_page) -> None:
     page = open_page("/paper?show=figure1", chart=False)
-    pictures = page.locator(".js-plotly-plot .main-svg")
+    pictures = page.locator(".arml-plane")
     pictures.nth(2).wait_for(timeout=PATIENCE)
     here = page.get_by_text("radius of the chosen point").all_inner_texts()
     assert len(here) == 3

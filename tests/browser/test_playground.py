@@ -14,16 +14,15 @@ from pages.components.lessons import LESSONS
 from .dashboard import click_place, drag, margin_sum, settle, trace, wait_for_length, wait_for_mark
 
 DRAWN_DIAMETER = """() => {
-  const graph = document.querySelector('.js-plotly-plot'), axis = graph._fullLayout.xaxis;
-  const ball = graph.querySelector(`.arml-overlay [data-name='certified radius']`);
-  return axis.p2l(ball.getBBox().width) - axis.p2l(0);
+  const {graph, view} = document.querySelector('.arml-chart');
+  const ball = graph.querySelector(`[data-name='certified radius']`);
+  return view.from(ball.getBBox().width, 0)[0] - view.from(0, 0)[0];
 }"""
 """Of the first picture's ball as it is on the screen, in the data's units."""
 DRAWN_REGION = """([chart, places]) => {
-  const graph = document.querySelectorAll('.js-plotly-plot')[chart], {xaxis, yaxis} = graph._fullLayout;
-  const regions = [...graph.querySelectorAll(`.arml-overlay [data-name='decision boundary']`)];
-  return places.map(([x, y]) => regions.findLastIndex(
-    path => path.isPointInFill(new DOMPoint(xaxis.l2p(x), yaxis.l2p(y)))));
+  const {graph, view} = document.querySelectorAll('.arml-chart')[chart];
+  const regions = [...graph.querySelectorAll(`[data-name='decision boundary']`)];
+  return places.map(([x, y]) => regions.findLastIndex(path => path.isPointInFill(new DOMPoint(...view.at(x, y)))));
 }"""
 """For each place the last region it lies in as drawn; -1 is the ground."""
 SEVEN = arml.load_dataset("seven_points")
@@ -46,7 +45,7 @@ def shown_radius(page, chart: int) -> str:
 def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
     page = open_page("/playground")
     assert (
-        page.locator(".arml-overlay [data-name='arrow']").count() >= 2
+        page.locator(".arml-plane [data-name='arrow']").count() >= 2
     )  # one that would be shorter than its head is not
     click_place(page, 0, 0.6, 0.1)
     wait_for_address(page, "at=")
@@ -59,7 +58,7 @@ def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
     assert float(shown_radius(page, 0)) == pytest.approx(engine, abs=1e-3)
     assert page.evaluate(DRAWN_DIAMETER) == pytest.approx(2 * engine, rel=0.02)
     for name in (SELECTED, ARROW, NEIGHBOURS, VOTING):
-        assert page.locator(f".arml-overlay [data-name='{name}']").count() >= 3, name
+        assert page.locator(f".arml-plane [data-name='{name}']").count() >= 3, name
 
 
 @pytest.mark.parametrize(("data", "k"), [("moons", 1), ("moons", 4), ("blobs", 3)])
@@ -223,6 +222,6 @@ def test_without_a_mouse(open_page) -> None:
     field.fill("0.5")
     field.press("Enter")
     wait_for_address(page, "at=0.5")
-    for chart in page.locator(".js-plotly-plot").all():
+    for chart in page.locator(".arml-plane").all():
         assert chart.is_visible()
     assert "x1 = 0.500" in page.locator(".arml-chart").first.evaluate("e => e.outerHTML")

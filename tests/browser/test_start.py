@@ -14,7 +14,7 @@ def test_start_shows_a_certificate_with_the_engines_number(open_page) -> None:
     knn = arml.MahalanobisKNN(n_neighbors=1).fit(seven.X_train, seven.y_train)
     radius = knn.certify(seven.X_train[[1]], seven.y_train[[1]], method="exact", exclude=[1]).lower[0]
     assert page.get_by_text(f"{np.floor(radius * 1000) / 1000:.3f}").first.is_visible()
-    assert page.locator(".js-plotly-plot").count() == 1
+    assert page.locator(".arml-chart").count() == 1
     for text in ("Play", "Compare", "Certify a file", "Running jobs", "Glossary", "Trains on"):
         assert page.get_by_text(text).first.is_visible()
 
