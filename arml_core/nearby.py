@@ -2,8 +2,8 @@
 
 From a place a, let `beyond` be a lower bound on the distance to every training point outside a's list. At a point q
 they are all at least ``beyond - d(a, q)`` away; while the K-th nearest of the list is closer than that, the list
-decides, and the rest of the training set need not be looked at. Every answer is the classifier's own: where rounding
-or a tie leaves doubt, the classifier is asked.
+decides, and the rest of the training set need not be looked at. Every answer is the classifier's own: bounds rule out,
+and where they leave doubt the distances that decide are computed, or the classifier is asked.
 """
 
 from __future__ import annotations
@@ -60,8 +60,11 @@ class NearbyPredictor:
         rows = np.flatnonzero(outgrown)
         if len(rows):
             self._look_up(u[rows], slack[rows], walkers[rows])
-            codes[rows], certain[rows], _ = self._from_lists(u[rows], slack[rows], walkers[rows])
-        rows = np.flatnonzero(~certain)
+            codes[rows], certain[rows], outgrown[rows] = self._from_lists(u[rows], slack[rows], walkers[rows])
+        rows = np.flatnonzero(~certain & ~outgrown)
+        if len(rows):
+            codes[rows] = self._decided(points[rows], walkers[rows])
+        rows = np.flatnonzero(outgrown)
         if len(rows):
             codes[rows] = self._predict(points[rows], walkers[rows])
         return codes
@@ -139,6 +142,15 @@ class NearbyPredictor:
         smallest = np.where(is_open, label, self.reference.n_classes).min(axis=1)
         largest = np.where(is_open, label, -1).max(axis=1)
         return codes, (farthest < nearest) | (smallest == largest)
+
+    def _decided(self, points: NDArray[np.floating], walkers: IntArray) -> IntArray:
+        """Class codes by the distances that decide, of what is on the lists: ties go by training order."""
+        indices = np.sort(self.reference.order[self.listed[walkers]], axis=1)
+        distances = self.reference.distances(points.astype(np.float64), indices)
+        if self.exclude is not None:
+            distances[(indices[:, :, None] == self.exclude[walkers, None, :]).any(axis=2)] = np.inf
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, : self.k]
+        return self._vote(self.reference.label[np.take_along_axis(indices, nearest, axis=1)])
 
     def _vote(self, labels: IntArray) -> IntArray:
         n_classes = self.reference.n_classes

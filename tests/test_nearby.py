@@ -88,23 +88,25 @@ def test_a_short_walk_is_decided_by_the_lists():
     assert not asked
 
 
-def test_points_of_one_class_at_the_same_distance_need_no_second_opinion():
+def test_a_list_full_of_ties_is_left_to_the_classifier():
     x = np.concatenate([np.repeat([[1.0, 0.0]], 150, axis=0), np.repeat([[5.0, 0.0]], 150, axis=0)])
     y = np.repeat([0, 1], 150)
-    _, nearby, asked = predictors(x, y, None, 3, 1, None)
-    assert nearby(np.array([[0.0, 0.0]]), np.array([0])) == [0]
-    assert not asked or sum(asked) <= 1  # the list is full of ties that reach beyond it
+    plain, nearby, asked = predictors(x, y, None, 3, 1, None)
+    point, walker = np.array([[0.0, 0.0]]), np.array([0])
+    assert nearby(point, walker) == plain(point, walker)
+    assert asked == [1]  # as many as are on the list lie just beyond it
 
 
-def test_twins_of_two_classes_are_left_to_the_classifier():
+def test_twins_of_two_classes_are_decided_by_training_order():
     rng = np.random.default_rng(3)
     x = np.concatenate([np.zeros((4, 2)), 10 + rng.standard_normal((300, 2))])
     y = np.concatenate([[1, 0, 0, 1], rng.integers(0, 2, 300)])
-    plain, nearby, asked = predictors(x, y, None, 1, 1, None)
-    point, walker = np.array([[0.5, 0.5]]), np.array([0])
-    assert plain(point, walker) == [1]  # the first of the four
-    assert nearby(point, walker) == [1]
-    assert asked == [1]
+    for exclude, answer in ((None, 1), (np.array([[0, -1]]), 0)):
+        plain, nearby, asked = predictors(x, y, None, 1, 1, exclude)
+        point, walker = np.array([[0.5, 0.5]]), np.array([0])
+        assert plain(point, walker) == [answer]  # the first of those that may vote
+        assert nearby(point, walker) == [answer]
+        assert not asked
 
 
 @pytest.mark.parametrize("leave_out", [False, True])
