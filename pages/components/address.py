@@ -156,6 +156,7 @@ class Choices(Generic[T]):
             changes, notices = read_changes(query, self.readers)
             st.session_state[self._key("value")] = replace(self.base, **changes)  # type: ignore[type-var]
             st.session_state[self._key("notices")] = notices
+        st.session_state[self._key("published")] = query  # known now, even if a click ends this run early
         return self.current()
 
     def current(self) -> T:

@@ -28,6 +28,7 @@ def load_view(stayed: bool) -> View:
         view, notices = _read(query)
         st.session_state[VIEW] = view
         st.session_state[NOTICES] = notices
+    st.session_state[PUBLISHED] = query  # known now, even if a click ends this run before its own address is written
     return current()
 
 

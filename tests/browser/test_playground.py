@@ -11,7 +11,7 @@ from arml_core.figures.draw import ARROW, CERTIFIED, NEIGHBOURS, SELECTED, UPPER
 from arml_core.figures.margin import decision_margin
 from pages.components.lessons import LESSONS
 
-from .dashboard import click_place, drag, margin_sum, settle, trace, wait_for_length, wait_for_mark
+from .dashboard import PLACE_ON_SCREEN, click_place, drag, margin_sum, settle, trace, wait_for_length, wait_for_mark
 
 DRAWN_DIAMETER = """() => {
   const {graph, view} = document.querySelector('.arml-chart');
@@ -25,6 +25,15 @@ DRAWN_REGION = """([chart, places]) => {
   return places.map(([x, y]) => regions.findLastIndex(path => path.isPointInFill(new DOMPoint(...view.at(x, y)))));
 }"""
 """For each place the last region it lies in as drawn; -1 is the ground."""
+WRITTEN_NUMBERS = """() => {
+  const {graph, view} = document.querySelector('.arml-chart');
+  const labels = [...graph.querySelectorAll('text')].map(text => [
+    text.textContent.replace('\u2212', '-'), text.getAttribute('text-anchor'),
+    ...view.from(Number(text.getAttribute('x')) - view.left, Number(text.getAttribute('y')) - 4 - view.top)]);
+  const numbers = labels.filter(([text]) => text !== '' && !Number.isNaN(Number(text)));
+  return numbers.map(([text, anchor, x, y]) => [Number(text), anchor === 'middle' ? x : y]);
+}"""
+"""Of the first picture's axes: what each says, and where on its axis it stands."""
 SEVEN = arml.load_dataset("seven_points")
 
 
@@ -76,6 +85,25 @@ def test_regions_are_drawn_where_the_engine_says(open_page, data, k) -> None:
         assert len(np.unique(drawn)) == toy.n_classes
         margins = decision_margin(places[wrong], toy.X_train, toy.y_train, metric, k, toy.n_classes)
         assert (np.sort(margins, axis=1)[:, -1] < 0.1).all()
+
+
+@pytest.mark.parametrize("query", ["", "?data=blobs&n=60&at=0_0", "?points=0_0_0~0.01_0_1~0_0.02_1~0.03_0.01_0&at=0_0"])
+def test_axes_say_where_they_are(open_page, query) -> None:
+    written = np.array(open_page(f"/playground{query}").evaluate(WRITTEN_NUMBERS))
+    assert 6 <= len(written) <= 14
+    assert written[:, 0] == pytest.approx(written[:, 1], rel=1e-6, abs=1e-6)
+
+
+def test_the_point_under_the_mouse_says_what_it_is(open_page) -> None:
+    page = open_page("/playground")
+    tip = page.locator(".arml-tip").first
+    assert tip.is_hidden()
+    page.mouse.move(*page.evaluate(PLACE_ON_SCREEN, [0, *SEVEN.X_train[3]]))
+    tip.wait_for(state="visible", timeout=5_000)
+    name = SEVEN.class_names[SEVEN.y_train[3]]
+    assert tip.inner_text().splitlines()[0] == f"{name}, row 3"
+    page.mouse.move(5, 5)
+    tip.wait_for(state="hidden", timeout=5_000)
 
 
 @pytest.mark.parametrize(("norm", "sign", "order"), [("l1", "ℓ1", 1), ("linf", "ℓ∞", np.inf)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
+from pages.components import session
+from pages.components.address import Choices
 from pages.components.picture_clicks import Hit, read_hit
 
 ROOT = Path(__file__).parents[2]
@@ -161,3 +164,23 @@ def test_what_the_browser_sends_is_checked() -> None:
     assert read_hit({"x": 1, "y": 2, "row": None}) == Hit((1.0, 2.0), None, False)
     assert read_hit(None) is None
     assert read_hit({"x": "a", "y": 2}) is None
+
+
+@pytest.mark.parametrize("address", [{}, {"k": "3"}])
+def test_what_is_chosen_before_the_first_run_has_ended_is_kept(monkeypatch, address) -> None:
+    """The run that a click interrupts never writes its address."""
+    monkeypatch.setattr(session, "publish", lambda: None)
+    app = page("pages/playground", **address)
+    app.segmented_control(key="pg_norm").set_value("linf").run()
+    assert app.session_state["pg_view"].norm == "linf"
+    assert app.session_state["pg_view"].k == int(address.get("k", "1"))
+
+
+def test_what_is_chosen_on_other_pages_before_the_first_run_has_ended_is_kept(monkeypatch) -> None:
+    monkeypatch.setattr(Choices, "publish", lambda self: None)
+    app = page("pages/compare", k="11")
+    before = app.session_state["compare_choices_value"]
+    assert before.k == 11
+    app.session_state["compare_choices_value"] = replace(before, k=1)
+    app.run()
+    assert app.session_state["compare_choices_value"].k == 1

@@ -82,7 +82,7 @@ function group(build) {
 }
 
 function drawPlane(box) {
-  const {data, layout} = box.figure, view = viewOf(layout), {at} = view, layers = layersOf(box.figure);
+  const {layout} = box.figure, view = viewOf(layout), {at} = view, layers = layersOf(box.figure);
   const seen = JSON.stringify([layout.width, layout.height, view.x, view.y]);
   const kept = (name, parts, build) => {  // one layer, built again only if what it shows has changed
     const key = [seen, ...parts], old = box.layers[name];
