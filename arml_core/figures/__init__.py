@@ -1,6 +1,6 @@
 """Results as pictures: pure functions from numbers to plotly figures, their tables and their words."""
 
-from .curves import curves_alt, curves_figure, curves_table
+from .curves import curves_alt, curves_figure, curves_spec, curves_table
 from .draw import plane_figure, plane_spec
 from .lines import RobustLine
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
@@ -18,7 +18,7 @@ from .training import (
     training_figure,
     training_table,
 )
-from .verdicts import verdicts_figure, verdicts_table
+from .verdicts import verdicts_figure, verdicts_spec, verdicts_table
 from .words import plane_alt, probe_words, radius_interval
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Window",
     "curves_alt",
     "curves_figure",
+    "curves_spec",
     "curves_table",
     "eigenvalues_of",
     "hand_made_components",
@@ -52,6 +53,7 @@ __all__ = [
     "training_figure",
     "training_table",
     "verdicts_figure",
+    "verdicts_spec",
     "verdicts_table",
     "window_for",
 ]

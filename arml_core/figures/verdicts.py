@@ -70,6 +70,11 @@ def best_rows(table: pd.DataFrame) -> dict[str, list[int]]:
 
 
 def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> go.Figure:
+    """:func:`verdicts_spec` as a figure."""
+    return go.Figure(verdicts_spec(lines, epsilon, style, height=height), skip_invalid=True)
+
+
+def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> Trace:
     """The shares of points proved safe, undecided and flipped at one radius, a bar for each line."""
     colours = {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
     faint = with_opacity(style.paper, 0.3)
@@ -126,4 +131,4 @@ def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = 
         },
         **style.ground,
     }
-    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
+    return {"data": traces, "layout": layout}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table
+from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.rows import histogram_table, radius_figure
 from arml_core.report import (
     count_verdicts,
@@ -260,7 +260,7 @@ def _show_charts(work: Work, results: Results, radius: float) -> None:
     with lines:
         st.markdown("**How many rows could flip?**")
         show_chart(
-            curves_figure([line], style, epsilon=radius, upto=top, norm=norm, height=330, legend=True),
+            curves_spec([line], style, epsilon=radius, upto=top, norm=norm, height=330, legend=True),
             key="cf_curve",
             alt=curves_alt([line], radius, norm),
         )

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from arml_core.figures import curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
+from arml_core.figures import curves_alt, curves_spec, curves_table, verdicts_spec, verdicts_table
 from arml_core.figures.curves import CONFIDENCE
 from arml_core.figures.lines import largest_radius
 from arml_core.figures.verdicts import best_rows
@@ -127,7 +127,7 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
     confidence = CONFIDENCE if view.band else None
     st.markdown(f"**{chart.title}**")
     show_chart(
-        curves_figure(
+        curves_spec(
             chart.lines,
             style,
             upto=upto,
@@ -184,7 +184,7 @@ def _show_bars(chart: Chart, index: int, epsilon: float, view: View) -> None:
     try:
         table = verdicts_table(chart.lines, epsilon)
         order = list(table["method"])
-        bars = verdicts_figure(sorted(chart.lines, key=lambda line: order.index(line.name)), epsilon, current_style())
+        bars = verdicts_spec(sorted(chart.lines, key=lambda line: order.index(line.name)), epsilon, current_style())
     except ValueError as reason:
         st.error(f"These results contradict each other: {reason}. One of them was not made for this metric.")
         return

@@ -10,7 +10,7 @@ from arml_core.curves import robust_error
 from arml_core.figures import (
     RobustLine,
     curves_alt,
-    curves_figure,
+    curves_spec,
     curves_table,
 )
 from arml_core.reproduce import published
@@ -176,7 +176,7 @@ def _line(evaluation: Evaluation, place: int, label: str) -> RobustLine:
 def _curves(lines: list[RobustLine], radii: np.ndarray, key: str, caption: str) -> None:
     upto = float(radii[-1])
     show_chart(
-        curves_figure(lines, current_style(), upto=upto),
+        curves_spec(lines, current_style(), upto=upto),
         key=key,
         alt=curves_alt(lines, float(radii[len(radii) // 2])),
     )

@@ -10,7 +10,7 @@ from arml_core.attack.boundary import STEPS
 from arml_core.certify import METHODS
 from arml_core.comparison import ATTACKS as STRONGEST
 from arml_core.comparison import Contender, alone, join
-from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table
+from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpec, StoreError
 from arml_core.results import Evaluation
 from arml_core.threat import NORM_NAMES, ThreatModel
@@ -358,7 +358,7 @@ def _curves(
     partial = [e for e in found if not e.whole]
     st.markdown(f"**Robust error**, {shared}")
     show_chart(
-        curves_figure(lines, current_style(), norm=norm, height=400),
+        curves_spec(lines, current_style(), norm=norm, height=400),
         key="train_chart_curves",
         alt=curves_alt(lines, 0.1, norm),
     )
