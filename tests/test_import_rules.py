@@ -13,7 +13,7 @@ LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"rounding", "errors", "progress", "device", "home", "threads", "npz"},
     {"metric", "threat", "datasets"},
     {"screen", "reference", "checks"},
-    {"certify", "attack"},
+    {"certify", "attack", "nearby"},
     {"curves", "knn", "learners", "neural", "results", "comparison", "report"},
     {"figures", "jobs"},
     {"reproduce"},
