@@ -94,7 +94,7 @@ def test_ctrl_c_in_the_middle_says_so_and_leaves_nothing(learner, tmp_path):
         time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
-        assert process.returncode == 130, said
+        assert process.returncode in (130, -signal.SIGINT), said  # a shell shows 130 for either
         assert said.rstrip().endswith("stopped")
         assert "Traceback" not in said
     assert [path.name for path in tmp_path.iterdir()] == ["old.npz"]
