@@ -191,6 +191,8 @@ def _legend_keys(lines: Sequence[RobustLine], style: Style, confidence: float | 
         key(line.name, "lines+markers", line.label, line={"color": colour, "width": 2.5}, marker=marker)
     sources = _sources(lines)
     for (kind, source), labels in sources.items():
+        if source and all(label.startswith(source) for label in labels):
+            continue  # the line's own name says it
         dash = "dash" if kind == EMPIRICAL else "solid"
         whose = "" if len(labels) == len(lines) or len(sources) <= 2 else f" ({', '.join(labels)})"
         verb = {CERTIFIED: "proved", "exact": "exact", EMPIRICAL: "reached"}[kind]

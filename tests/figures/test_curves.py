@@ -57,6 +57,14 @@ def test_an_exact_line_is_one_line_without_a_band() -> None:
     assert not any("between" in name for name in found)
 
 
+def test_a_line_named_after_its_certificate_is_explained_once() -> None:
+    radii = np.array([0.1, 0.2])
+    named = [RobustLine(f"{name}, 2 points", certified=radii, certificate=name, place=i) for i, name in enumerate("AB")]
+    lines = [*named, RobustLine("1-NN", certified=radii, certificate="Exact", exact=True, place=2)]
+    names = [trace.name for trace in curves_figure(lines, LIGHT).data if trace.showlegend is not False]
+    assert names == ["A, 2 points", "B, 2 points", "1-NN", "exact radii (1-NN)"]
+
+
 def test_the_attack_its_steps_and_seed_stand_in_the_legend() -> None:
     names = [trace.name for trace in curves_figure([LINE], LIGHT).data if trace.showlegend is not False]
     assert names[:3] == ["ARML", "proved: Votes", "reached: Boundary attack, 100 steps, seed 7"]
