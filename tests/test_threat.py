@@ -135,3 +135,16 @@ def test_a_threat_in_words():
     assert ThreatModel("linf", frozen=[1], box=(0, 1)).describe() == "ℓ∞ norm, 1 frozen feature, inside [0, 1]"
     words = ThreatModel(1, costs=[1, 2, 3], frozen=[0, 1], box=(0, [1, 1, 1])).describe()
     assert words == "ℓ1 norm, per-feature costs, 2 frozen features, inside a box"
+
+
+def test_a_float32_point_is_rounded_into_the_box():
+    """Neither 0.1 nor 0.3 is a float32: the nearest one below 0.1 and the nearest one above 0.3 lie outside."""
+    threat = ThreatModel(box=(0.1, 0.3)).resolve(2)
+    inside = np.array([[0.2, 0.2]])
+    points = np.array([[5.0, -5.0], [0.3, 0.1], [0.25, 0.15]], dtype=np.float32)
+    kept = threat.keep_within(points, np.repeat(inside, 3, axis=0))
+    assert kept.dtype == np.float32
+    assert (kept.astype(np.float64) >= 0.1).all()
+    assert (kept.astype(np.float64) <= 0.3).all()
+    assert kept[0] == pytest.approx([0.3, 0.1], abs=1e-7)
+    assert np.array_equal(kept[2], points[2])
