@@ -138,13 +138,14 @@ def test_a_threat_in_words():
 
 
 def test_a_float32_point_is_rounded_into_the_box():
-    """Neither 0.1 nor 0.3 is a float32: the nearest one below 0.1 and the nearest one above 0.3 lie outside."""
-    threat = ThreatModel(box=(0.1, 0.3)).resolve(2)
-    inside = np.array([[0.2, 0.2]])
-    points = np.array([[5.0, -5.0], [0.3, 0.1], [0.25, 0.15]], dtype=np.float32)
-    kept = threat.keep_within(points, np.repeat(inside, 3, axis=0))
+    """The float32 nearest to 0.7 lies below it, the one nearest to 0.8 above."""
+    low, high = 0.7, 0.8
+    assert np.float32(low).astype(np.float64) < low
+    assert np.float32(high).astype(np.float64) > high
+    points = np.array([[5.0, -5.0], [high, low], [0.75, 0.72]], dtype=np.float32)
+    kept = ThreatModel(box=(low, high)).resolve(2).keep_within(points, np.full((3, 2), 0.75))
     assert kept.dtype == np.float32
-    assert (kept.astype(np.float64) >= 0.1).all()
-    assert (kept.astype(np.float64) <= 0.3).all()
-    assert kept[0] == pytest.approx([0.3, 0.1], abs=1e-7)
+    assert (kept.astype(np.float64) >= low).all()
+    assert (kept.astype(np.float64) <= high).all()
+    assert kept[0] == pytest.approx([high, low], abs=1e-7)
     assert np.array_equal(kept[2], points[2])
