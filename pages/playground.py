@@ -25,16 +25,19 @@ session.update_quietly(fitting(session.current()))
 view = session.current()
 points = points_of(view)
 
+with st.sidebar:
+    style_page()
 listen(handle)  # before the pictures: a click on them is never lost
 show_notices()
 if view.lesson:
     show_lesson(view)
 else:
     show_hint()
-panels = show_panels(view, points, stayed)  # before the sidebar, so that the browser draws while the rest is on its way
-sidebar(view, points)
-with st.sidebar:
-    style_page()
+if not stayed:
+    sidebar(view, points)  # one that opened later would push the pictures aside
+panels = show_panels(view, points, stayed)  # before the rest, so that the browser draws while it is on its way
+if stayed:
+    sidebar(view, points)
 show_search_longer(view, panels)
 show_below(session.current(), points, panels)
 session.publish()

@@ -54,9 +54,10 @@ STANDS_STILL = """() => {
   const boxes = [...document.querySelectorAll('.arml-chart')].map(chart => chart.getBoundingClientRect());
   const before = window.chartPlaces, now = JSON.stringify(boxes);
   window.chartPlaces = now;
-  return now === before;
+  const state = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
+  return now === before && state === 'notRunning';
 }"""
-"""Asked every 100 ms: no chart has moved since; a click hits what was aimed at."""
+"""Asked every 100 ms: nothing is on its way and no chart has moved since; a click hits what was aimed at."""
 
 
 @contextmanager

@@ -34,6 +34,17 @@ WRITTEN_NUMBERS = """() => {
   return numbers.map(([text, anchor, x, y]) => [Number(text), anchor === 'middle' ? x : y]);
 }"""
 """Of the first picture's axes: what each says, and where on its axis it stands."""
+PLACES_OVER_TIME = """
+window.places = [];
+requestAnimationFrame(function look() {
+  document.querySelectorAll('.arml-chart').forEach((chart, index) => {
+    const {left, top, width} = chart.getBoundingClientRect();
+    (window.places[index] ??= new Set()).add([left, top, width].map(Math.round).join());
+  });
+  requestAnimationFrame(look);
+});
+"""
+"""Run before the page: every place where each picture has ever stood."""
 SEVEN = arml.load_dataset("seven_points")
 
 
@@ -68,6 +79,18 @@ def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
     assert page.evaluate(DRAWN_DIAMETER) == pytest.approx(2 * engine, rel=0.02)
     for name in (SELECTED, ARROW, NEIGHBOURS, VOTING):
         assert page.locator(f".arml-plane [data-name='{name}']").count() >= 3, name
+
+
+def test_pictures_stay_where_they_appear(browser, server) -> None:
+    """Also where the first is drawn long before the last is computed: who clicks early hits what they aim at."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.add_init_script(PLACES_OVER_TIME)
+    page.goto(f"{server}/playground?data=moons&n=120&k=3&seed=77&methods=euclidean~lfda~arml&row=2")
+    settle(page)
+    places = page.evaluate("window.places.map(seen => [...seen])")
+    context.close()
+    assert [len(seen) for seen in places] == [1, 1, 1], places
 
 
 @pytest.mark.parametrize(("data", "k"), [("moons", 1), ("moons", 4), ("blobs", 3)])
