@@ -20,6 +20,7 @@ from pages.components.theme import current_style
 from pages.components.view import DEFAULT
 
 enter("start")
+style_page()
 
 words, picture = st.columns(2, gap="large")
 with words:
@@ -43,7 +44,6 @@ with picture:
     show_formula()
     on_demand("The data behind the picture (CSV)", "start_open_data", lambda: download_of(panel, "start_csv"))
 
-style_page()
 show_doors()
 
 st.subheader("Running jobs")

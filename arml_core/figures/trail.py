@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from .palette import Style
 from .rows import bar_pattern
-from .words import number, radius_down
+from .words import radius_down, radius_up
 
 PROVED, REACHED = "proved safe", "an attack gets here"
 PROMISES = {
@@ -46,14 +46,14 @@ class Mark:
         return self.method != "whitebox"
 
     def describe(self) -> str:
-        """The numbers in words, what is proved rounded down."""
+        """The numbers in words, what is proved rounded down, what was found up."""
         if not self.proves:
-            return number(self.upper) if np.isfinite(self.upper) else "found nothing"
+            return radius_up(self.upper) if np.isfinite(self.upper) else "found nothing"
         if self.lower == np.inf:
             return "no step at all"
         if self.exact:
             return f"{radius_down(self.lower)} (exact)"
-        return radius_down(self.lower) + (f" … {number(self.upper)}" if np.isfinite(self.upper) else "")
+        return radius_down(self.lower) + (f" … {radius_up(self.upper)}" if np.isfinite(self.upper) else "")
 
 
 def trail_figure(marks: Sequence[Mark], style: Style, *, norm: str = "ℓ2", height: int | None = None) -> go.Figure:

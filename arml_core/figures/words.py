@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..threat import NORM_NAMES
@@ -9,24 +11,39 @@ from .palette import SHAPE_WORDS
 from .plane import Plane, Probe
 
 BALL_WORDS = {1.0: "diamond", 2.0: "disc", np.inf: "square"}
+SMALLEST_WRITTEN_OUT = 1e-4
 
 
 def number(value: float) -> str:
-    """Three significant digits, as students write them: 0.438, 1.20, 12.0."""
+    """Three significant digits, as students write them: 0.438, 1.20, 12.0; below 0.0001 as 3.20e-05."""
     if not np.isfinite(value):
         return "∞"
     if value == 0:
         return "0"
+    if abs(value) < SMALLEST_WRITTEN_OUT:
+        return f"{value:.2e}"
     digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
-    return f"{value:.{min(digits, 6)}f}"
+    return f"{value:.{digits}f}"
 
 
 def radius_down(value: float) -> str:
-    """A certified radius cut, not rounded, to three significant digits: what is shown is still proved."""
+    """A certified radius cut, not rounded, to three significant digits: what is shown is still proved.
+
+    Only what lies within a hundred-thousand-millionth (1e-11) below a number of three digits is written as that number.
+    """
+    return _to_three_digits(value, lambda steps: np.floor(steps + 1e-9))
+
+
+def radius_up(value: float) -> str:
+    """The length of a step that was found, rounded up: one so long is really enough."""
+    return _to_three_digits(value, lambda steps: np.ceil(steps - 1e-9))
+
+
+def _to_three_digits(value: float, whole: Callable[[float], float]) -> str:
     if not np.isfinite(value) or value == 0:
         return number(value)
     step = 10.0 ** (int(np.floor(np.log10(abs(value)))) - 2)
-    return number(float(np.floor(value / step + 1e-9) * step))
+    return number(float(whole(value / step) * step))
 
 
 def radius_interval(found: Probe | float) -> str:
@@ -36,7 +53,7 @@ def radius_interval(found: Probe | float) -> str:
     lower = radius_down(found.lower)
     if found.exact or found.is_wrong or found.lower == np.inf:
         return lower
-    return f"{lower} – {number(found.upper)}" if np.isfinite(found.upper) else f"≥ {lower}"
+    return f"{lower} – {radius_up(found.upper)}" if np.isfinite(found.upper) else f"≥ {lower}"
 
 
 def probe_words(plane: Plane, probe: Probe) -> str:
@@ -57,7 +74,7 @@ def probe_words(plane: Plane, probe: Probe) -> str:
         )
     proved = f"The answer is **{answer}**. No step of {norm} length up to **{radius_down(probe.lower)}** changes it"
     if np.isfinite(probe.upper):
-        return f"{proved}; one of length **{number(probe.upper)}** does. Between the two it is open."
+        return f"{proved}; one of length **{radius_up(probe.upper)}** does. Between the two it is open."
     return f"{proved} (a proven lower bound)."
 
 

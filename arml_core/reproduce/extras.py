@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..figures.words import radius_down
 from ..results import Evaluation, read_results
 from . import facts, published
 from .keep import file_of
@@ -41,7 +42,7 @@ def _figure_1(folder: Path) -> Iterator[str]:
     yield rule(4)
     for learner in [name for name in METHODS if name in found]:
         radii, wrong = found[learner].lower, int((~found[learner].correct).sum())
-        yield row([METHODS[learner], f"{radii.mean():.3f}", f"{radii.min():.3f}", str(wrong)])
+        yield row([METHODS[learner], radius_down(float(radii.mean())), radius_down(float(radii.min())), str(wrong)])
     yield ""
 
 

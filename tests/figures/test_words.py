@@ -6,19 +6,44 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arml_core.figures import plane_alt, probe_words, radius_interval
-from arml_core.figures.words import number, radius_down
+from arml_core.figures.words import number, radius_down, radius_up
 
 from .test_draw import scene
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.43781, "0.437"), (0.4, "0.400"), (12.39, "12.3"), (0.0, "0"), (1e-4 * 1.239, "0.000123")]
+    ("value", "shown"),
+    [
+        (0.43781, "0.437"),
+        (0.4, "0.400"),
+        (12.39, "12.3"),
+        (0.0, "0"),
+        (1e-4 * 1.239, "0.000123"),
+        (6.789e-7, "6.78e-07"),
+        (np.inf, "∞"),
+    ],
 )
 def test_a_certified_radius_is_cut_not_rounded(value: float, shown: str) -> None:
     assert radius_down(value) == shown
-    assert float(shown) <= value
+    assert float(shown.replace("∞", "inf")) <= value
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.43711, "0.438"), (0.4, "0.400"), (9.991, "10.0"), (6.781e-7, "6.79e-07"), (np.inf, "∞")]
+)
+def test_a_step_that_was_found_is_rounded_up(value: float, shown: str) -> None:
+    assert radius_up(value) == shown
+
+
+@given(st.floats(1e-12, 1e12))
+def test_what_is_shown_lies_outside_what_is_known(value: float) -> None:
+    assert float(radius_down(value)) <= value * (1 + 1e-11)
+    assert float(radius_up(value)) >= value * (1 - 1e-11)
+    assert float(radius_up(value)) - float(radius_down(value)) <= 0.011 * value
 
 
 def test_an_infinite_number_has_a_sign() -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from arml_core.datasets.table import write_csv
 from arml_core.figures.rows import BARS_SHOWN, change_figure, changes_table
-from arml_core.figures.words import number, radius_down
+from arml_core.figures.words import radius_down, radius_up
 from arml_core.report import CertifiedRows, Flips, changes_of
 
 from ..chart import show_chart
@@ -94,5 +94,5 @@ def row_words(rows: CertifiedRows, flips: Flips) -> str:
     if not np.isfinite(upper):
         return f"{proved} No change that flips it is known yet."
     if not flips.known[0]:
-        return f"{proved} One of length {number(upper)} flips it, but not after rounding to the file's units."
-    return f"{proved} The one below, of length **{number(upper)}**, flips it{to}. Between the two it is open."
+        return f"{proved} One of length {radius_up(upper)} flips it, but not after rounding to the file's units."
+    return f"{proved} The one below, of length **{radius_up(upper)}**, flips it{to}. Between the two it is open."

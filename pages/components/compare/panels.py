@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +12,7 @@ from arml_core.figures import curves_alt, curves_spec, curves_table, verdicts_sp
 from arml_core.figures.curves import CONFIDENCE
 from arml_core.figures.lines import largest_radius
 from arml_core.figures.verdicts import best_rows
+from arml_core.figures.words import radius_down
 
 from ..address import link_to
 from ..chart import Mark, show_chart
@@ -215,21 +217,26 @@ def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as people read it: three digits, the best of each column marked."""
+    """The table as people read it: three digits, what is proved rounded down, the best of each column marked."""
     best = best_rows(table)
     shown: dict[str, list[str]] = {"": [str(rank) for rank in range(1, len(table) + 1)]}
     for column, title in COLUMNS.items():
         marked = best.get(column, [])
-        shown[title] = [_cell(value, row in marked) for row, value in enumerate(table[column])]
+        text = radius_down if column == "median radius" else _three_digits
+        shown[title] = [_cell(value, text, row in marked) for row, value in enumerate(table[column])]
     return pd.DataFrame(shown)
 
 
-def _cell(value: object, is_best: bool) -> str:
+def _cell(value: object, written: Callable[[float], str], is_best: bool) -> str:
     if isinstance(value, float):
-        text = "–" if math.isnan(value) else "∞" if math.isinf(value) else f"{value:.3f}"
+        text = "–" if math.isnan(value) else written(value)
     else:
         text = f"{value:,}" if isinstance(value, int) else str(value)
     return f"**{text}** ★" if is_best else text
+
+
+def _three_digits(share: float) -> str:
+    return f"{share:.3f}"
 
 
 def file_name(chart: Chart) -> str:

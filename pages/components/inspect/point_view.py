@@ -10,7 +10,7 @@ from arml_core.datasets import Dataset
 from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
 from arml_core.figures.rows import BARS_SHOWN, as_label, change_figure
 from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
-from arml_core.figures.words import number, radius_down
+from arml_core.figures.words import number, radius_down, radius_up
 
 from ..chart import show_chart
 from ..plain import plain
@@ -83,11 +83,11 @@ def proved(study: Study) -> str:
 
 
 def reached(study: Study) -> str:
-    """The length of the smallest step known to change the answer."""
+    """The length of the smallest step known to change the answer, rounded up."""
     if study.exact:
         return proved(study) if study.upper < np.inf else "none"
     if np.isfinite(study.upper):
-        return number(study.upper)
+        return radius_up(study.upper)
     return "…" if study.stage < 3 else "none"
 
 
@@ -111,7 +111,7 @@ def point_words(data: Dataset, study: Study) -> str:
     safe = f"{start}No step of {norm} length up to **{radius_down(study.lower)}** changes it: proved. "
     if study.twin is None:
         return safe + ("No step that changes it is known." if study.stage >= 3 else "")
-    return f"{safe}One of length **{number(study.upper)}** changes it{to}. Between the two it is open."
+    return f"{safe}One of length **{radius_up(study.upper)}** changes it{to}. Between the two it is open."
 
 
 def _alone(data: Dataset, study: Study) -> None:

@@ -11,6 +11,7 @@ from arml_core.figures import (
     plane_spec,
     radius_interval,
 )
+from arml_core.figures.words import radius_down
 from arml_core.reproduce.plan import figure1
 from arml_core.reproduce.published import METHODS
 from arml_core.results import Evaluation
@@ -43,7 +44,7 @@ def show_figure1(view: View) -> None:
             panel = panel_of(learner, DEFAULT, points)
             st.markdown(f"**{panel.title}**: radius of the chosen point {radius_interval(panel.probe)}")
             show_chart(
-                plane_spec(panel.plane, current_style(), panel.probe, height=290, ellipse=False),
+                plane_spec(panel.plane, current_style(), panel.probe, height=340, ellipse=False),
                 key=f"paper_toy_{learner}",
                 alt=plane_alt(panel.plane, panel.probe, panel.title),
             )
@@ -85,10 +86,10 @@ def show_figure1(view: View) -> None:
 
 
 def toy_table(kept: dict[str, Evaluation]) -> pd.DataFrame:
-    """The radius of each of the seven points, and their mean."""
+    """The radius of each of the seven points, and their mean, rounded down."""
     there = [name for name in TOY_METHODS if name in kept]
     found = {"Metric": [METHODS[name] for name in there]}
     for row in range(len(kept[there[0]])):
-        found[f"Point {row + 1}"] = [f"{kept[name].lower[row]:.3f}" for name in there]
-    found["Mean"] = [f"**{kept[name].lower.mean():.3f}**" for name in there]
+        found[f"Point {row + 1}"] = [radius_down(float(kept[name].lower[row])) for name in there]
+    found["Mean"] = [f"**{radius_down(float(kept[name].lower.mean()))}**" for name in there]
     return pd.DataFrame(found)
