@@ -1,6 +1,7 @@
 """Arrows point one way: pages → figures, jobs → curves, knn, learners → certify, attack → metric, threat."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -109,3 +110,9 @@ def test_a_script_loads_everything_before_it_imports_anything(path):
     """`pages/components/loading.py` says why; Streamlit runs a page that is opened directly without `app.py`."""
     first = next(node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom))
     assert ast.unparse(first) == "import pages.components.loading"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").rglob("*.py")), ids=name_of)
+def test_every_measurement_can_be_started(path):
+    """Nothing else imports them, so a name that moved would go unnoticed."""
+    importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))

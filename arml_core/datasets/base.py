@@ -78,11 +78,14 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A sha256 over the four arrays and the names of features and classes.
+        """A sha256 over the four arrays and the names of features and classes; for a file over its scaling, too.
 
-        Equal content has an equal fingerprint, wherever it came from; one changed bit gives another one.
+        Equal content has an equal fingerprint, wherever it came from; one changed bit gives another one. Two files
+        that differ in their units alone are equal once they are scaled, but what is said about them is not.
         """
-        arrays = (self.X_train, self.y_train, self.X_test, self.y_test)
+        arrays = [self.X_train, self.y_train, self.X_test, self.y_test]
+        if self.group == "file":
+            arrays += [self.scaling.offset, self.scaling.scale]
         return content_hash(arrays, (*self.feature_names, "", *self.class_names))
 
     def evaluation(self, n: int = 1000) -> tuple[FloatArray, Labels]:

@@ -9,7 +9,7 @@ from .errors import StoreError
 _FIRST = """
 CREATE TABLE jobs (
     id TEXT PRIMARY KEY,              -- the hash of scope and spec: the same work has one row
-    kind TEXT NOT NULL,               -- train | certify | attack
+    kind TEXT NOT NULL,               -- train | certify | attack | network
     spec TEXT NOT NULL,               -- JSON
     scope TEXT NOT NULL,              -- '' for everybody, else the tag of the owner
     title TEXT NOT NULL,
@@ -53,7 +53,7 @@ CREATE TABLE history (
 CREATE TABLE contents (
     digest TEXT NOT NULL,
     scope TEXT NOT NULL,
-    kind TEXT NOT NULL,               -- dataset | points | metric
+    kind TEXT NOT NULL,               -- dataset | points | metric | file
     name TEXT NOT NULL,               -- for load_dataset; '' if the arrays are kept here
     title TEXT NOT NULL,
     sha256 TEXT,

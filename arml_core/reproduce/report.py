@@ -42,7 +42,8 @@ A cell is a robust error: the share of test points whose radius is at most the o
 
 **Two threat models.** The authors certify in ℝᴰ, where the attacker may leave the range of the data, but their boundary
 attack stays inside [0, 1]. An attack inside the box is the weaker one, so its errors are smaller, and the gap to the
-certificate looks wider than it is. Here the attack is shown in both, labelled; every other row is in ℝᴰ.
+certificate looks wider than it is. Every row of ours with an attack says which of the two attackers it is about, and
+where both were computed both are shown; all certificates are in ℝᴰ.
 """
 
 

@@ -265,6 +265,9 @@ def test_a_file_becomes_a_dataset_with_a_fingerprint_of_its_content() -> None:
     semicolons = read_dataset(content.replace(b",", b";"), label="label", separator=";")
     assert semicolons.fingerprint == dataset.fingerprint
     assert read_dataset(content, label="label", drop=["x2"]).fingerprint != dataset.fingerprint
+    thousandths = read_dataset(b"x1,x2,label\n1000,2,a\n3000,5,b\n5000,4,a\n", label="label")
+    np.testing.assert_array_equal(thousandths.X_train, dataset.X_train)
+    assert thousandths.fingerprint != dataset.fingerprint  # equal once scaled, but steps have other units
     with pytest.raises(ValueError, match="Looks separated by ';'"):
         read_dataset(content.replace(b",", b";"), label="label")
     with pytest.raises(ValueError, match="'b' is not a number"):

@@ -188,6 +188,12 @@ def test_the_csv_and_the_copied_python_say_the_same() -> None:
         assert row["paper"] == paper_errors("splice", row["metric"], "exact")[number]
 
 
+@pytest.mark.parametrize("show", ["summary", "table1", "table2", "figure1", "figure2", "sensitivity"])
+def test_what_has_a_chart_or_a_bound_has_its_formula_folded_away(show) -> None:
+    (formula,) = [found for found in page(show=show).expander if found.label == "The formula"]
+    assert r"\varepsilon" in formula.markdown[0].value
+
+
 @pytest.mark.parametrize("show", list(SECTIONS))
 def test_each_section_opens_and_its_python_runs_as_printed(show: str) -> None:
     if show == "figure1":

@@ -47,10 +47,13 @@ class Source:
     large: bool = False
 
     @property
-    def identity(self) -> tuple[str, str, str]:
-        """Equal for equal content, and nobody gets to somebody else's by guessing: run ids are checked before."""
+    def identity(self) -> tuple[str, str, str, str]:
+        """Equal for equal content under the same name.
+
+        Nobody gets to somebody else's by guessing: run ids are checked before.
+        """
         stored = self.fingerprint if self.job is not None or not self.name else ""
-        return (self.name, stored, self.metric if self.job is None else self.job.id)
+        return (self.name, self.dataset_title, stored, self.metric if self.job is None else self.job.id)
 
     @property
     def private(self) -> bool:

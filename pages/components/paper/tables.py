@@ -36,15 +36,9 @@ INTRODUCTION = {
 THREATS = (
     "**Two attackers.** The paper certifies against one who may go anywhere in ℝᴰ, but its attack stays inside [0, "
     "1]ᴰ: that attacker is weaker, so the gap between its two halves looks wider than it is. The column “Where” says "
-    "which one a row is about; our boundary attack is here in both. What `search` proves and the white-box attack "
-    "finds, both in ℝᴰ, enclose the true error."
+    "which one a row is about; our boundary attack is shown in both where both were computed. What `search` proves "
+    "and the white-box attack finds, both in ℝᴰ, enclose the true error."
 )
-FORMULA = r"""
-Point $x$ with label $y$ has the robust radius $\varepsilon^*(x) = \min \{\lVert\delta\rVert_2 : f(x+\delta) \ne y\}$,
-which is 0 if the answer is already wrong. The **robust error** at $\varepsilon$ is
-$\frac1n\,\#\{i : \varepsilon^*(x_i) \le \varepsilon\}$. A certificate replaces $\varepsilon^*$ by a lower bound and so
-gives an upper bound on the error, an attack does the opposite. The difference is ours less the paper's.
-"""
 
 
 def columns_of(name: str) -> dict[str, str]:
@@ -103,8 +97,6 @@ def show_table(view: View, name: str, tables: Tables) -> None:
             icon="➡️",
             query_params={"data": view.data, "k": "1" if name == "table1" else str(published.K)},
         )
-    with st.expander("The formula"):
-        st.markdown(FORMULA)
     if "detail" not in view.hide:
         _detail(view, name, tables)
     show_take_away(

@@ -1,4 +1,4 @@
-"""The ways to take a section away: CSV, link, Python and the command that computes it."""
+"""What stands under every section: its formula, and CSV, link, Python and the command that computes it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import streamlit as st
 from ..csv_out import csv_bytes
 from ..on_demand import on_demand
 from .choices import CHOICES, View
+from .formulas import show_formula
 
 
 def show_take_away(view: View, table: Callable[[], pd.DataFrame], name: str, command: str, python: str) -> None:
-    """Below a section; `table` is called when the file is asked for."""
+    """Below a section, after its formula; `table` is called when the file is asked for."""
+    show_formula(view.show)
     if "export" not in view.hide:
         st.download_button(
             "CSV",
@@ -22,7 +24,7 @@ def show_take_away(view: View, table: Callable[[], pd.DataFrame], name: str, com
             mime="text/csv",
             key=f"paper_csv_{name}",
             on_click="ignore",
-            help="The paper's numbers, ours and the differences, unrounded.",
+            help="All numbers of this section, unrounded.",
         )
     if "python" not in view.hide:
         on_demand("Copy link, command and Python", f"paper_open_copy_{view.show}", lambda: _copy(command, python))
