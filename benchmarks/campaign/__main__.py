@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--stress", type=int, default=300, help="problems of each of the other kinds")
     parser.add_argument("--paper", action="store_true", help="also attack the paper's datasets")
     parser.add_argument("--points", type=int, default=1000, help="evaluation points of each of them")
-    parser.add_argument("--minutes", type=float, default=60.0, help="time limit; what is left out is said")
+    parser.add_argument("--minutes", type=float, default=120.0, help="time limit; what is left out is said")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     sys.exit(1 if campaign(options) else 0)
