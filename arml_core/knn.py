@@ -351,10 +351,11 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(votes.argmax(axis=1))  # the first maximum: the smallest label
 
     def _triplets_for(self, threat: ThreatModel) -> Triplets:
-        if threat not in self._triplets:
-            resolved = threat.resolve(self.n_features_in_)
-            self._triplets = {threat: Triplets(self._reference, resolved)}  # only the last: h is as large as X
-        return self._triplets[threat]
+        known = self._triplets.get(threat)
+        if known is None:
+            known = Triplets(self._reference, threat.resolve(self.n_features_in_))
+            self._triplets = {threat: known}  # only the last: h is as large as X; another thread may have its own
+        return known
 
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)

@@ -60,7 +60,6 @@ def whitebox_attack(
     n_neighbors: int,
     predict: Predict,
     exclude: IntArray | None = None,
-    starts: FloatArray | None = None,
     callback: Callback | None = None,
 ) -> tuple[FloatArray, NDArray[np.floating]]:
     """Sizes of perturbations that change the prediction, and the perturbed points.
@@ -68,7 +67,6 @@ def whitebox_attack(
     Parameters
     ----------
     labels : class codes, the classifier's own predictions for `x`.
-    starts : perturbed points found by another attack (NaN rows for none), from which to go on.
 
     Returns
     -------
@@ -79,10 +77,7 @@ def whitebox_attack(
     adversarial = np.full(x.shape, np.nan, dtype=x.dtype)
     for b in range(len(x)):
         left_out = None if exclude is None else exclude[b]
-        start = None if starts is None or np.isnan(starts[b]).any() else starts[b].astype(np.float64)
-        found = attack_point(
-            triplets, x[b], int(labels[b]), n_neighbors, partial(_for_member, predict, b), left_out, start
-        )
+        found = attack_point(triplets, x[b], int(labels[b]), n_neighbors, partial(_for_member, predict, b), left_out)
         if found is not None:
             upper[b], adversarial[b] = found
         report(callback, b + 1, len(x))
@@ -130,11 +125,24 @@ class _PointAttack:
         if exclude is not None:
             self.d[reference.rank[exclude[exclude >= 0]]] = np.inf
         self.class_of = reference.label[reference.order]
-        self.margin = max(MARGIN * float(np.median(self.d[np.isfinite(self.d)])), 16 * float(slack[0]) ** 2)
+        self.margin = max(MARGIN * self._scale(), 16 * float(slack[0]) ** 2)
         if x.dtype == np.float32:
             spread = np.linalg.norm(triplets.h, axis=1).max() * np.linalg.norm(self.exact_x)
             self.margin = max(self.margin, 4 * gamma(1, np.float32) * float(spread))
         self.pool = self._first_pool()
+
+    def _scale(self) -> float:
+        """A squared distance of those that decide: of as many rivals as can be neighbours, or of all points if less.
+
+        Not of all points alone: to one in a small group far from the others they are all far.
+        """
+        known = np.isfinite(self.d)
+        rivals = self.d[known & (self.class_of != self.label)]
+        all_points = float(np.median(self.d[known]))
+        if not len(rivals):
+            return all_points
+        last = min(self.n_neighbors, len(rivals)) - 1
+        return min(all_points, float(np.partition(rivals, last)[last]))
 
     def _first_pool(self) -> IntArray:
         """Places of the nearest positives, the nearest rivals, and some of every class."""

@@ -51,7 +51,11 @@ class PairGraph:
     def _half_spaces(
         self, triplets: Triplets, rows: Rows, b: int, place: IntArray, depth: int
     ) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Signed offsets s[j, i] (rounded down) and lengths of h_j - h_i for the positives that hold j back most."""
+        """Signed offsets s[j, i] and lengths of h_j - h_i for the positives that hold j back most.
+
+        The numerators are rounded down and the lengths up. A negative offset may so come out too large; that is sound,
+        because offset, normal and cosine are all divided by the same length.
+        """
         n, n_error = rows.negative_distances(np.full(len(place), b), place)
         below = triplets.denominators(place, rows.positives).cpu().numpy()
         numerator = (n - n_error)[:, None] - rows.p_high[b]
@@ -98,16 +102,11 @@ class PairGraph:
         weights[:, :, :count] = top
         return weights
 
-    def bound(self, cases: list[Case], upper: float) -> float:
-        """The smallest radius at which some case still has its clique, as far as peeling can tell."""
-        everyone = np.ones(len(self.place), dtype=bool)
-        best = min(upper, self.rest)
-        for case in sorted(cases, key=lambda case: -case.m):
-            best = min(best, self.bound_within(case, (), everyone, best))
-        return best
-
     def bound_within(self, case: Case, w: tuple[int, ...], pool: BoolArray, upper: float) -> float:
-        """The same for one case, with the negatives `w` taken and only those in `pool` left; at most `upper`."""
+        """The smallest radius at which the case still has its clique, as far as peeling can tell.
+
+        The negatives `w` are taken and only those in `pool` are left; at most `upper`.
+        """
         weight = self.weight[:, :, case.m]
         alive = pool.copy()
         for j in w:

@@ -59,15 +59,15 @@ class PointSearch:
 
     def run(self, budget: float, max_nodes: int | None = None) -> None:
         """Bring `lower` and `upper` together for up to `budget` seconds."""
-        deadline = time.perf_counter() + budget
+        started = time.perf_counter()
         if np.isinf(self.lower):
             return
         if len(self.triplets.threat.movable) <= 2:
-            self._search_plane(deadline)
+            self._search_plane(started, budget)
         else:
             self._try(None)
             if self.lower < self.upper and self.triplets.threat.box is None:
-                self._branch(deadline, max_nodes)
+                self._branch(_deadline(started, budget), max_nodes)
         self.lower = min(self.lower, self.upper)
 
     def _try(self, start: FloatArray | None) -> None:
@@ -75,21 +75,23 @@ class PointSearch:
         if found is not None and found[0] < self.upper:
             self.upper, self.adversarial = found
 
-    def _search_plane(self, deadline: float) -> None:
+    def _search_plane(self, started: float, budget: float) -> None:
         reference, threat = self.triplets.reference, self.triplets.threat
         spread = reference.spread(threat)
         self._glance(spread)
-        if np.isinf(self.upper):
+        attacked = np.isinf(self.upper)
+        if attacked:
             self._try(None)
         plane = self._plane(spread)
-        edges = flipping_edges(plane, deadline) if len(threat.movable) == 2 else None
+        edges = flipping_edges(plane, _deadline(started, budget)) if len(threat.movable) == 2 else None
         if edges is not None:
             found = min(edges.distance.min(initial=np.inf), plane.limit)
             self._cross(edges)
         else:
-            self._try(None)  # the nearer the upper side, the shorter the walk
+            if not attacked:
+                self._try(None)  # the nearer the upper side, the shorter the walk
             plane = self._plane(spread, whole=True)
-            found = walk(plane, deadline, self._step_into)
+            found = walk(plane, _deadline(started, budget), self._step_into)
         corner = np.linalg.norm(np.maximum(-plane.low, plane.high), ord=threat.norm)
         whole_box = corner < plane.limit  # the rectangle was the box itself, and nothing in it flips
         proved = np.inf if whole_box and found >= plane.limit else found * (1 - 1e-8) - 1e-9 * spread
@@ -192,6 +194,11 @@ class PointSearch:
         return BranchAndBound(local, graph, cases, self.upper)
 
 
+def _deadline(started: float, budget: float) -> float:
+    """When what begins now has to end: an attack before it, which nothing cuts off, takes half the budget at most."""
+    return max(started + budget, time.perf_counter() + budget / 2)
+
+
 def build_plane(
     triplets: Triplets, x: FloatArray, label: int, n_neighbors: int, exclude: IntArray, limit: float, whole: bool
 ) -> Plane:
@@ -269,7 +276,8 @@ def search_radius(
     ----------
     predict : ``predict(points, members)``, class codes of perturbed versions of those members.
     attack : ``attack(member, start)``, a misclassified point near `start`, with its size, or None.
-    budget : seconds per point; `max_nodes` bounds the branch and bound as well, for repeatable results.
+    budget : seconds per point, without those by which its attacks exceed half of it.
+    max_nodes : bounds the branch and bound as well, for repeatable results.
     """
     result = Interval(
         lower.copy(), np.full(len(x), np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(len(x), dtype=bool)

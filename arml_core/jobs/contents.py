@@ -73,6 +73,10 @@ class Contents:
         self._put(digest, scope, "metric", "", title, {"components": components}, visitor)
         return digest, scope
 
+    def get_metric(self, digest: str, scope: str) -> FloatArray:
+        """The components of a metric that came from elsewhere."""
+        return np.asarray(self._read(self._row(digest, scope, "metric"))["components"], dtype=np.float64)
+
     def put_file(self, content: bytes, visitor: Visitor, title: str) -> str:
         """Remember an uploaded file as it came; returns its hash. Its name is a title and nothing else."""
         arrays = {"bytes": np.frombuffer(content, dtype=np.uint8)}

@@ -59,12 +59,12 @@ class Radii:
 
 
 def joined(parts: Iterable[Radii]) -> Radii | None:
-    """All parts as one, in the order of the rows; None if there are none."""
+    """All parts as one, in the order of the rows, each row once; None if there are none."""
     kept = list(parts)
     if not kept:
         return None
     columns = {field.name: np.concatenate([getattr(part, field.name) for part in kept]) for field in fields(Radii)}
-    order = np.argsort(columns["index"], kind="stable")
+    _, order = np.unique(columns["index"], return_index=True)
     return Radii(**{name: column[order] for name, column in columns.items()})
 
 

@@ -77,13 +77,16 @@ class Requests:
     def cancel(self, job: str, visitor: Visitor) -> bool:
         """Stop the job, or only this visitor's interest in it if others wait for it too (then False).
 
+        Who waits for an evaluation of a run waits for the run.
         A queued job is cancelled at once, a running one is told to end.
         """
         now = time.time()
         with self._database.writing() as connection:
             if visitor.shared:
                 others = connection.execute(
-                    "SELECT COUNT(*) FROM owners WHERE job = ? AND owner != ?", (job, visitor.tag)
+                    "SELECT COUNT(*) FROM owners WHERE owner != ? AND (job = ? OR job IN "
+                    "(SELECT id FROM jobs WHERE needs = ? AND state = ?))",
+                    (visitor.tag, job, job, QUEUED),
                 ).fetchone()[0]
                 if others:
                     connection.execute("DELETE FROM owners WHERE job = ? AND owner = ?", (job, visitor.tag))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..attack.boundary import STEPS
 from ..curves import robust_error
 from ..results import Evaluation, read_results
 from . import published
@@ -91,3 +92,8 @@ class Tables:
         if difference is None or allowed is None:
             return None
         return bool((np.abs(difference) <= allowed + 1e-9).all())
+
+    def cut_short(self, dataset: str, learner: str, column: str) -> bool:
+        """Whether ours is an attack with fewer steps than the paper's: its errors are too small."""
+        evaluation = self.get(dataset, learner, column)
+        return evaluation is not None and evaluation.options.get("steps", STEPS) < STEPS

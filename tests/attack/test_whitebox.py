@@ -132,3 +132,14 @@ def test_a_question_that_makes_no_sense_is_refused_in_words(options, text):
     knn = MahalanobisKNN(1).fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match=text):
         knn.attack([[0.2]], **options)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e5])
+def test_a_small_group_far_from_the_others_is_attacked_at_its_own_scale(far):
+    rng = np.random.default_rng(0)
+    X, y, x = rng.normal(size=(100, 4)), np.arange(100) % 2, rng.normal(size=(6, 4))
+    alone = MahalanobisKNN(3).fit(X[:30], y[:30]).attack(x)
+    X[:30, 0] += far
+    x[:, 0] += far
+    found = MahalanobisKNN(3).fit(X, y).attack(x)
+    np.testing.assert_allclose(found.upper, alone.upper, rtol=1e-4)

@@ -1,5 +1,7 @@
 """`search`: valid whenever it stops, never worse with more effort, and the exact radius where that is known."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -212,3 +214,22 @@ def test_every_certificate_says_how_its_sides_came_about(method):
     found = MahalanobisKNN(1).fit(X, np.arange(12) % 2).certify(X + 0.01, method=method)
     assert set(found.obtained) == {"lower", "upper"}
     assert (found.obtained["upper"] == "none was looked for") == np.isinf(found.upper[found.correct]).all()
+
+
+def test_an_attack_that_finds_nothing_leaves_time_for_the_proof(monkeypatch):
+    """It takes as long as it takes, and once: the walk after it has its share of any budget."""
+    X = np.array([-0.83, 0.12, -2.6, 0.23, 0.53, 0.77, -0.65, 0.69, -0.21])[:, None]
+    knn = MahalanobisKNN(4).fit(X, [1, 0, 0, 1, 0, 1, 1, 0, 0])
+    tried = []
+
+    def slow(*args, **kwargs):
+        tried.append(1)
+        time.sleep(0.5)
+        return attack_point(*args, **kwargs)
+
+    monkeypatch.setattr("arml_core.knn.attack_point", slow)
+    found = knn.certify([[0.509]], method="search", threat=ThreatModel(norm="inf"), budget=0.4)
+    patient = knn.certify([[0.509]], method="search", threat=ThreatModel(norm="inf"), budget=20.0)
+    assert np.isposinf(patient.upper[0])
+    assert found.lower[0] == patient.lower[0] > 10.0
+    assert len(tried) == 2

@@ -107,6 +107,15 @@ def test_public_work_is_seen_by_all_and_cancelled_by_whoever_asked(visitors):
     assert bob.cancel(run).state == "cancelled"
 
 
+def test_a_training_goes_on_for_whoever_waits_for_its_evaluation(visitors):
+    ann, bob, _ = visitors
+    run = ann.train("moons", "lfda").id
+    waiting = bob.certify(run, 3).id
+    assert ann.cancel(run).state == "queued"
+    assert not ann.status(run).mine
+    assert bob.status(waiting).state == "queued"
+
+
 def test_key_is_not_kept(visitors, upload):
     ann = visitors[0]
     ann.train(upload, "lfda")

@@ -18,9 +18,11 @@ from arml_core.jobs.eta import TimeLeft
 from arml_core.jobs.files import read_arrays, write_arrays
 from arml_core.jobs.lock import Lock
 from arml_core.jobs.queue import Queue
-from arml_core.jobs.radii import shards
+from arml_core.jobs.radii import Radii, shards
+from arml_core.jobs.reporter import Reporter
 from arml_core.jobs.slots import Devices
 from arml_core.jobs.spec import EvaluationSpec, canonical, key_of, spec_from
+from arml_core.jobs.tasks import Bench, run_job
 from arml_core.jobs.workspace import Workspace
 
 from .conftest import run_python
@@ -332,6 +334,39 @@ def test_given_metric_is_a_finished_run(client):
     assert np.allclose(client.run(run.id).get_mahalanobis_matrix(), matrix)
     with pytest.raises(ValueError, match="the metric is for 3 features"):
         client.add_metric("moons", np.eye(3))
+
+
+def compute(client):
+    """Do the first job of the queue as a child does, and put it back; returns its arrays."""
+    queue = Queue(client.store.database)
+    claim = queue.claim(True)
+    row = queue.job(claim.job, claim.lease)
+    with Reporter(queue, claim.job, claim.lease) as reporter:
+        arrays = run_job(Bench(client.store.paths, client.store.database), row, claim.lease, "cpu", reporter)
+    queue.give_back(claim.job, claim.lease, "", counts=False)
+    return arrays
+
+
+def test_given_metric_whose_file_is_lost_is_put_back(client):
+    run = client.add_metric("moons", np.diag([2.0, 1.0]), "Mine")
+    client.store.paths.result(run.id).unlink()
+    with pytest.raises(DamagedFile, match="is computed again"):
+        client.run(run.id)
+    np.testing.assert_array_equal(compute(client)["components"], np.diag(np.sqrt([2.0, 1.0])))
+
+
+def test_rows_finished_in_other_blocks_are_taken_over(client):
+    """An interrupted evaluation may go on in a version that cuts the rows elsewhere."""
+    job = client.certify(client.add_metric("moons", np.eye(2)).id, 3).id
+    workspace = Workspace(client.store.paths.work_of(job))
+    whole = compute(client)
+    workspace.remove()
+    for rows in (slice(0, 11), slice(9, 13)):
+        workspace.add(Radii(**{name: column[rows] for name, column in whole.items()}))
+    workspace.flush()
+    again = compute(client)
+    for name, column in whole.items():
+        np.testing.assert_array_equal(again[name], column)
 
 
 def test_garbage_is_listed_before_it_is_removed(client):

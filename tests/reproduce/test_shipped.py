@@ -99,7 +99,7 @@ def test_points_agree_on_what_is_classified_correctly():
 
 
 def test_what_has_to_be_close_to_the_paper_is():
-    """On all of the paper's points; an attack on fewer of them may be off by chance, and the report marks it."""
+    """On all of the paper's points; an attack on fewer, or with fewer steps, may be off, and the report says so."""
     missed = [key for key in TABLES.evaluations if TABLES.within(*key) is False]
     assert [key for key in missed if len(TABLES.get(*key)) >= published.POINTS] == []
     assert {column for _, _, column in missed} <= {"boundary", "boundary-box"}

@@ -50,4 +50,5 @@ def verdict(tables: Tables, dataset: str, learner: str, column: str) -> str:
     allowed = published.tolerance(dataset, learner, PAPER_COLUMN[column])
     assert allowed is not None
     first = "" if math.isfinite(allowed[0]) else " above ε = 0"
-    return f"{'✓' if within else '✗'} ±{allowed[-1]:g}{first}"
+    why = ", fewer steps" if not within and tables.cut_short(dataset, learner, column) else ""
+    return f"{'✓' if within else '✗'} ±{allowed[-1]:g}{first}{why}"
