@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
 from arml_core.datasets.table import apply_layout, read_table, select
-from arml_core.jobs import Client
+from arml_core.jobs import Client, Radii
 from arml_core.report import changed_csv
 from pages.components.certify.choices import READERS, Asked
 from pages.components.certify.downloads import report_text
 from pages.components.certify.prepare import prepare
-from pages.components.certify.results import Results, Work, results_of, work_of
+from pages.components.certify.results import Results, Work, results_of, with_attack, work_of
 from pages.components.certify.snippet import python_lines
 from pages.components.certify.sources import find_sources
 
@@ -187,6 +187,22 @@ def test_the_report_of_the_page_names_how_it_was_made() -> None:
     text = report_text(asked, sources, prepared, work, results, 0.3)
     for part in ("Robustness of pumps.csv", "leave-one-out", "Euclidean", "K = 1", "ℓ2 norm", "minmax"):
         assert part in text
+
+
+def radii(index: list[int], lower: float, upper: list[float]) -> Radii:
+    n = len(index)
+    truth = np.ones(n, dtype=bool)
+    points = np.array(upper)[:, None] * np.ones(2)
+    return Radii(np.array(index), np.full(n, lower), np.array(upper), ~truth, truth, np.zeros(n, dtype=int), points)
+
+
+def test_an_attack_of_rows_that_are_not_certified_yet_is_put_to_no_other_row() -> None:
+    certificate = radii([0, 1, 24, 25], 0.5, [np.inf] * 4)
+    joined = with_attack(certificate, radii([1, 10, 25, 30], 0.0, [0.6, 0.1, 0.5, 0.2]))
+    assert joined.upper.tolist() == [np.inf, 0.6, np.inf, 0.5]
+    assert joined.adversarial[:, 0].tolist() == [np.inf, 0.6, np.inf, 0.5]
+    assert joined.exact.tolist() == [False, False, False, True]
+    assert certificate.upper.tolist() == [np.inf] * 4
 
 
 def test_cancelled_work_says_so_and_goes_on() -> None:

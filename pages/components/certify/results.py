@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -86,17 +86,12 @@ def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
     found = _radii(client, work.certificate)
     if found is None or len(found) == 0 or int(found.index[-1]) >= len(rows.X):
         return None
-    upper, exact, adversarial = found.upper.copy(), found.exact.copy(), np.array(found.adversarial, dtype=np.float64)
     attacked = len(found)
     if work.attack is not None:
         attack = _radii(client, work.attack)
         attacked = 0 if attack is None else len(attack)
         if attack is not None:
-            place = np.searchsorted(found.index, attack.index)
-            inside = place < len(found)
-            place, taken = place[inside], np.flatnonzero(inside)
-            upper[place], adversarial[place] = attack.upper[taken], attack.adversarial[taken]
-            exact[place] |= upper[place] <= found.lower[place]
+            found = with_attack(found, attack)
     at = found.index
     labels = rows.y[at] if work.spec.points.labels and rows.y is not None else None
     certified = CertifiedRows(
@@ -107,10 +102,10 @@ def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
         labels,
         found.predicted.astype(np.intp),
         found.lower,
-        upper,
-        exact,
+        found.upper,
+        found.exact,
         found.correct,
-        adversarial,
+        np.asarray(found.adversarial, dtype=np.float64),
         work.spec.threat,
     )
     knn = _classifier(work.run.id, work.spec.n_neighbors, client.visitor.tag, prepared.dataset)
@@ -120,6 +115,16 @@ def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
         return np.asarray(knn.predict(points, exclude=exclude), dtype=np.intp)
 
     return Results(certified, len(rows.X), attacked, predict)
+
+
+def with_attack(certificate: Radii, attack: Radii) -> Radii:
+    """The certificate with the attack's upper sides on the rows both have: either may be finished in any order."""
+    upper, exact = certificate.upper.copy(), certificate.exact.copy()
+    adversarial = np.array(certificate.adversarial, dtype=np.float64)
+    _, mine, yours = np.intersect1d(certificate.index, attack.index, assume_unique=True, return_indices=True)
+    upper[mine], adversarial[mine] = attack.upper[yours], attack.adversarial[yours]
+    exact[mine] |= upper[mine] <= certificate.lower[mine]
+    return replace(certificate, upper=upper, exact=exact, adversarial=adversarial)
 
 
 def _radii(client: Client, job: JobStatus) -> Radii | None:
