@@ -229,6 +229,38 @@ def test_a_training_that_fails_gives_its_reason() -> None:
     assert any(text.startswith("Training the metric failed: ") for text in said(app)), said(app)
 
 
+def test_jobs_of_other_choices_are_not_shown_under_these() -> None:
+    chosen = query(certify(file="pumps", use=LABEL, metric="lfda"))
+    assert page(**chosen).metric
+    for other in (
+        {"k": "3"},
+        {"norm": "linf"},
+        {"frozen": '["flow_l_min"]'},
+        {"size": "file"},
+        {"method": "votes"},
+        {"labels": "0"},
+        {"metric": "euclidean"},
+        {"params": '{"k":3}'},
+    ):
+        app = page(**{**chosen, **other})
+        assert not app.metric, other
+        assert certifiable(app)
+
+
+def test_jobs_of_another_query_file_are_not_shown(few: str) -> None:
+    chosen = query(certify(mode="two", file="pumps", use=LABEL, query=few))
+    assert page(**chosen).metric
+    assert not page(**{**chosen, "query": "pumps"}).metric
+
+
+def test_a_saved_metric_of_other_rows_is_known_again(few: str) -> None:
+    run, _ = query(certify(file="pumps", use=LABEL, metric="lfda"))["jobs"].split("~")
+    chosen = query(certify(file=few, use=LABEL, metric="run", run=run))
+    assert page(**chosen).metric
+    other, _ = query(certify(file=few, use=LABEL))["jobs"].split("~")
+    assert not page(**{**chosen, "run": other}).metric
+
+
 def test_jobs_of_other_rows_are_not_shown() -> None:
     app = certify(file="pumps", use=LABEL)
     other = page(file="bottles", use='{"label":"machine"}', jobs=query(app)["jobs"])
