@@ -229,6 +229,18 @@ def test_a_training_that_fails_gives_its_reason() -> None:
     assert any(text.startswith("Training the metric failed: ") for text in said(app)), said(app)
 
 
+def test_a_damaged_result_is_said_and_computed_again() -> None:
+    chosen = query(certify(file="pumps", use=LABEL, k="5", method="votes"))
+    client = Client()
+    certificate = chosen["jobs"].split("~")[1]
+    client.store.paths.result(certificate).write_bytes(b"cut off")
+    st.cache_resource.clear()
+    app = page(**chosen)
+    assert any(text.startswith("A result cannot be read: ") for text in said(app)), said(app)
+    assert client.wait(certificate, PATIENCE).state == "done"
+    assert page(**chosen).metric
+
+
 def test_jobs_of_other_choices_are_not_shown_under_these() -> None:
     chosen = query(certify(file="pumps", use=LABEL, metric="lfda"))
     assert page(**chosen).metric

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.jobs import JobStatus
+from arml_core.jobs import JobStatus, StoreError
 
 from ..plain import plain
 from ..visitor import asking, looking
 from .choices import current
 from .prepare import Prepared
+from .problems import unreachable
 from .results import Work, work_of
-from .start import start
+from .start import REFUSED, start
 
 TICK_SECONDS = 1.0
 PHASES = {"train": "Training the metric", "certify": "Certifying", "attack": "Looking for changes that flip a row"}
@@ -30,7 +31,11 @@ def show_progress(prepared: Prepared, work: Work) -> None:
 
 def _show_bars(prepared: Prepared, before: list[bool]) -> None:
     """The bars, again and again; when one of the jobs has ended the whole page shows what came of it."""
-    work = work_of(current(), prepared)
+    try:
+        work = work_of(current(), prepared)
+    except StoreError as reason:  # it may be over by the next look
+        st.error(unreachable(reason))
+        return
     if work is None or [job.is_active for job in work.jobs] != before:
         st.rerun()
     with st.container(border=True, key="cf_progress"):
@@ -57,10 +62,13 @@ def _line(job: JobStatus) -> str:
 
 
 def _cancel(work: Work) -> None:
-    client = asking()
-    for job in reversed(work.jobs):
-        if job.is_active and client.status(job.id).mine:
-            client.cancel(job.id)
+    try:
+        client = asking()
+        for job in reversed(work.jobs):
+            if job.is_active and client.status(job.id).mine:
+                client.cancel(job.id)
+    except StoreError as reason:
+        st.session_state[REFUSED] = str(reason)
 
 
 def _show_end(job: JobStatus, prepared: Prepared) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.jobs import Client
+from arml_core.jobs import Client, StoreError
 
 from ..visitor import asking
 from .choices import Asked, change, current, look, open_steps, parameters_of
@@ -31,8 +31,12 @@ def start(prepared: Prepared) -> None:
 def start_sample() -> None:
     """The sample in one click."""
     change(mode="one", file="pumps", read={}, use=dict(SAMPLES["pumps"].use), frozen=(), costs={})
-    sources, _ = find_sources(current())
-    start(prepare(current(), sources))
+    try:
+        sources, _ = find_sources(current())
+        prepared = prepare(current(), sources)
+    except StoreError:  # the page says so itself
+        return
+    start(prepared)
 
 
 def _ask(client: Client, asked: Asked, prepared: Prepared) -> tuple[str, ...]:
