@@ -279,6 +279,7 @@ def test_too_few_rows_for_theorem_1_offers_votes_and_a_smaller_k() -> None:
 def test_too_few_rows_for_k_in_one_file_counts_the_row_itself() -> None:
     app = choose_label(upload(page(), GOOD))
     app.number_input(key="cf_k").set_value(4).run()
+    assert [b.key for b in app.button if b.key and b.key.startswith("cf_k_")] == ["cf_k_n_neighbors"]
     assert "K = 4 needs 4 rows; there are 3." in said(app)
     click(app, "Use a smaller K")
     assert app.number_input(key="cf_k").value == 3

@@ -181,6 +181,13 @@ def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) 
     assert np.allclose(lower, results.rows.lower, rtol=1e-6)
 
 
+def test_the_python_lines_look_for_a_sample_in_its_folder_and_for_a_file_beside_them(few: str) -> None:
+    asked, sources, prepared, work, _ = parts(certify(mode="two", file="pumps", use=LABEL, query=few))
+    lines = python_lines(asked, sources, prepared, work)
+    assert "read_table('data/samples/pumps.csv'" in lines
+    assert "read_table('few.csv'" in lines
+
+
 def test_the_report_of_the_page_names_how_it_was_made() -> None:
     app = certify(file="pumps", use=LABEL)
     asked, sources, prepared, work, results = parts(app)

@@ -18,7 +18,7 @@ from ..plain import plain
 from ..visitor import asking
 from .choices import Asked, bound, change, current, parameters_of, set_field
 from .files import clean_title
-from .prepare import Prepared, largest_k, method_of, neighbour_problems, threat_of
+from .prepare import Prepared, method_of, neighbour_problems, threat_of
 from .problems import show_problems
 from .saved_runs import pick_run, saved_runs
 from .start import REFUSED, start
@@ -114,23 +114,18 @@ def _is_allowed(asked: Asked, prepared: Prepared) -> bool:
         return False
     found = neighbour_problems(asked, prepared)
     show_problems(found, "metric", lambda remedy: None)
-    for number, problem in enumerate(found[:1]):
+    if found:
         with st.container(horizontal=True):
-            for remedy in problem.remedies:
-                st.button(
-                    plain(remedy.words), key=f"cf_k_{number}_{remedy.words}", on_click=_mend, args=(remedy, prepared)
-                )
+            for remedy in found[0].remedies:
+                key = f"cf_k_{'_'.join(remedy.options)}"
+                st.button(plain(remedy.words), key=key, on_click=_mend, args=(remedy,))
     return not found
 
 
-def _mend(remedy: Remedy, prepared: Prepared) -> None:
+def _mend(remedy: Remedy) -> None:
     """Carry out what the problem of too few rows offers."""
-    asked = current()
-    if remedy.words == "Use 'votes'":
-        change(method="votes")
-    else:
-        assert prepared.rows is not None
-        change(k=largest_k(prepared, method_of(asked, len(prepared.rows.X))))
+    names = {"n_neighbors": "k", "method": "method"}
+    change(**{names[option]: value for option, value in remedy.options.items()})
 
 
 def _set_k() -> None:

@@ -152,17 +152,6 @@ def neighbour_problems(asked: Asked, prepared: Prepared) -> Problems:
     return Problems(found)
 
 
-def largest_k(prepared: Prepared, method: str) -> int:
-    """The largest K that these reference rows allow."""
-    dataset = prepared.dataset
-    assert dataset is not None
-    own = int(prepared.leave_one_out)
-    if method != "theorem1":
-        return max(1, len(dataset.y_train) - own)
-    smallest = int(np.bincount(dataset.y_train, minlength=dataset.n_classes).min()) - own
-    return max(1, 2 * smallest - 1)
-
-
 @st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
 def _query_digest(file: str, owner: str, read: str, use: str, layout: str, labels: bool) -> str:
     rows = _query(file, owner, read, use, layout).data
