@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from arml_core.certify import METHODS
-from arml_core.datasets.table import MAX_BYTES, Remedy
+from arml_core.datasets.table import Remedy
 from arml_core.learners.registry import LEARNERS, Parameter
-from arml_core.learners.storage import load_metric
 from arml_core.threat import NORM_NAMES, ThreatModel
 
+from ..metric_file import LARGEST_MB, read_metric
 from ..plain import plain
 from ..visitor import asking
 from .choices import Asked, bound, change, current, parameters_of, set_field
@@ -235,7 +233,7 @@ def _show_saved_metrics(asked: Asked, prepared: Prepared) -> None:
             key="cf_upload_metric",
             on_change=_take_metric,
             args=(prepared,),
-            max_upload_size=MAX_BYTES >> 20,
+            max_upload_size=LARGEST_MB,
         )
         if st.session_state.get(UPLOAD_REFUSED):
             st.error(plain(st.session_state[UPLOAD_REFUSED]))
@@ -248,21 +246,10 @@ def _take_metric(prepared: Prepared) -> None:
     if upload is None or prepared.dataset is None:
         return
     try:
-        metric = _read_metric(upload.getvalue(), prepared.dataset.n_features)
-        job = asking().add_metric(prepared.dataset, metric, clean_title(upload.name))
+        title = clean_title(upload.name)
+        metric = read_metric(title, upload.getvalue(), prepared.dataset.n_features)
+        job = asking().add_metric(prepared.dataset, metric, title)
     except (ValueError, OSError) as reason:
         st.session_state[UPLOAD_REFUSED] = str(reason)
         return
     change(metric="run", run=job.id)
-
-
-def _read_metric(content: bytes, n_features: int) -> Any:
-    """M from bytes: what the file is called does not matter, what it holds does."""
-    suffix = ".npz" if content.startswith(b"PK") else ".csv"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"metric{suffix}"
-        path.write_bytes(content)
-        try:
-            return load_metric(path, n_features)
-        except ValueError as reason:
-            raise ValueError(str(reason).removeprefix(f"{path}: ")) from None
