@@ -14,7 +14,7 @@ from pages.components.certify.problems import damaged, unreachable
 from pages.components.certify.progress import show_progress
 from pages.components.certify.results import results_of, work_of
 from pages.components.certify.sources import find_sources
-from pages.components.certify.steps import show_steps
+from pages.components.certify.steps import show_last_heading, show_steps
 from pages.components.certify.verdicts_step import radius_of, show_verdicts
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 
@@ -33,6 +33,8 @@ try:
     if "steps" not in asked.hide:
         show_steps(asked, sources, missing, prepared, work)
     if work is not None:
+        if "steps" not in asked.hide:
+            show_last_heading()
         show_progress(prepared, work)
         results = results_of(asked, prepared, work)
         if results is not None:
