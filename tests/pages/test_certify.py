@@ -310,6 +310,8 @@ def test_everything_chosen_is_in_the_address_and_survives_a_reload() -> None:
     app.number_input(key="cf_k").set_value(3).run()
     app.selectbox(key="cf_norm").set_value("linf").run()
     app.selectbox(key="cf_metric").set_value("arml").run()
+    assert app.number_input(key="cf_param_n_epochs").label == "Epochs"
+    assert app.number_input(key="cf_seed").label == "Seed"
     app.number_input(key="cf_param_n_epochs").set_value(50).run()
     found = query(app)
     assert {name: found[name] for name in ("scaling", "k", "norm", "metric", "frozen")} == {

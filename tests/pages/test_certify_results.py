@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from arml_core.report import changed_csv
 from pages.components.certify.choices import READERS, Asked
 from pages.components.certify.downloads import report_text
 from pages.components.certify.prepare import prepare
+from pages.components.certify.progress import line_of
 from pages.components.certify.results import Results, Work, results_of, with_attack, work_of
 from pages.components.certify.snippet import python_lines
 from pages.components.certify.sources import find_sources
@@ -81,6 +83,8 @@ def test_the_sample_in_one_click() -> None:
     app = finished(app)
     assert counts(app) == {"Certified": 90, "Undecided": 0, "Attackable": 8, "Wrong already": 0}
     assert any(text.value == "#### Line 59" for text in app.markdown)
+    assert any(text.value == "**4 · Verdicts**" for text in app.markdown)
+    assert not any("4 · Verdicts" in text.value for text in page(**query(app), hide="steps").markdown)
     (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
     assert sorted(table["line"][:8]) == [22, 26, 50, 53, 54, 59, 64, 71]
     assert table["verdict"][0] == "✖ attackable"
@@ -194,6 +198,13 @@ def test_the_report_of_the_page_names_how_it_was_made() -> None:
     text = report_text(asked, sources, prepared, work, results, 0.3)
     for part in ("Robustness of pumps.csv", "leave-one-out", "Euclidean", "K = 1", "ℓ2 norm", "minmax"):
         assert part in text
+
+
+@pytest.mark.parametrize(("learner", "unit"), [("arml", "epochs"), ("lmnn", "iterations")])
+def test_the_progress_of_a_training_is_counted_as_on_the_train_page(learner: str, unit: str) -> None:
+    job = Client(start=False).add_metric("moons", np.eye(2))
+    running = replace(job, state="running", done=3, total=50, content={**job.content, "learner": learner})
+    assert line_of(running) == f"Training the metric: 3 of 50 {unit}"
 
 
 def radii(index: list[int], lower: float, upper: list[float]) -> Radii:

@@ -13,6 +13,7 @@ from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..metric_file import LARGEST_MB, read_metric
 from ..plain import plain
+from ..train.choices import label_of
 from ..visitor import asking
 from .choices import Asked, bound, change, current, parameters_of, set_field
 from .files import clean_title
@@ -193,7 +194,7 @@ def _show_parameters(asked: Asked) -> None:
         for parameter in common:
             _show_parameter(asked, parameter)
         if entry.seeded:
-            st.number_input("seed", 0, 9999, key=bound("seed", asked.seed), on_change=set_field("seed"), width=160)
+            st.number_input("Seed", 0, 9999, key=bound("seed", asked.seed), on_change=set_field("seed"), width=160)
 
 
 def _show_parameter(asked: Asked, parameter: Parameter) -> None:
@@ -201,7 +202,7 @@ def _show_parameter(asked: Asked, parameter: Parameter) -> None:
     whole = parameter.kind == "int"
     kind = int if whole else float
     st.number_input(
-        parameter.name,
+        label_of(parameter.name),
         min_value=kind(parameter.low),
         max_value=None if parameter.high is None else kind(parameter.high),
         step=1 if whole else 0.1,

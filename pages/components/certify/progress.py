@@ -7,6 +7,7 @@ import streamlit as st
 from arml_core.jobs import JobStatus, StoreError
 
 from ..plain import plain
+from ..train.words import step_word
 from ..visitor import asking, looking
 from .choices import current
 from .prepare import Prepared
@@ -41,21 +42,22 @@ def _show_bars(prepared: Prepared, before: list[bool]) -> None:
     with st.container(border=True, key="cf_progress"):
         for job in work.jobs:
             if not (job.kind == "train" and job.state == "done"):
-                st.progress(job.fraction, text=_line(job))
+                st.progress(job.fraction, text=line_of(job))
         with st.container(horizontal=True):
             st.button("Cancel", key="cf_cancel", on_click=_cancel, args=(work,))
             if any(job.done for job in work.jobs[1:]) and st.button("Show the rows finished so far", key="cf_refresh"):
                 st.rerun()
 
 
-def _line(job: JobStatus) -> str:
+def line_of(job: JobStatus) -> str:
+    """What a job does and how far it is, for its bar."""
     what = PHASES[job.kind]
     if job.state == "done":
         return f"{what}: done"
     if job.state == "queued":
         return f"{what}: waiting, place {job.position}" if job.position else f"{what}: waiting"
     if job.state == "running" and job.total:
-        unit = "epochs" if job.kind == "train" else "rows"
+        unit = f"{step_word(job)}s" if job.kind == "train" else "rows"
         left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
         return f"{what}: {job.done:,} of {job.total:,} {unit}{left}"
     return f"{what}: {'starting' if job.state == 'running' else job.state}"
