@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from arml_core.datasets.table import apply_layout, read_table, select
 from arml_core.jobs import Client, Radii
 from arml_core.report import changed_csv
 from pages.components.certify.choices import READERS, Asked
-from pages.components.certify.downloads import report_text
+from pages.components.certify.downloads import report_text, settings_of
 from pages.components.certify.prepare import prepare
 from pages.components.certify.progress import line_of
 from pages.components.certify.results import Results, Work, results_of, with_attack, work_of
@@ -183,6 +184,35 @@ def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) 
         exec(python_lines(asked, sources, prepared, work), {})
     lower = [float(line.split()[2]) for line in printed.getvalue().splitlines()]
     assert np.allclose(lower, results.rows.lower, rtol=1e-6)
+
+
+def test_the_report_has_everything_it_takes_to_repeat_it() -> None:
+    names = [f"x{k}" for k in range(40)]
+    rows = [",".join(["r" if i % 3 else "g", *(str((i * k) % 7) for k in range(40)), "ab"[i % 2]]) for i in range(12)]
+    content = "\n".join([";".join(["colour", *names, "state"]), *(row.replace(",", ";") for row in rows)])
+    file = Client(start=False).add_file(content.encode(), "wide.csv")
+    app = certify(
+        file=file,
+        read='{"separator":";"}',
+        use='{"label":"state","drop":["x0"],"one_hot":["colour"]}',
+        size="own",
+        costs='{"x39":2.5}',
+        metric="arml",
+        params='{"n_epochs":7}',
+        seed="4",
+    )
+    asked, sources, prepared, work, results = parts(app)
+    found = dict(settings_of(asked, sources, prepared, work))
+    assert found["File"] == "wide.csv; separator = ';'"
+    assert found["Label column"] == "state"
+    assert found["Columns left out"] == "x0"
+    assert found["Encoded as categories"] == "colour"
+    assert found["Features"].split(", ") == ["colour=g", "colour=r", *names[1:]]
+    assert found["Costs"].endswith("x38: 1.0, x39: 2.5")
+    assert "n_epochs = 7, " in found["Parameters"]
+    assert found["Parameters"].endswith("seed = 4")
+    text = report_text(asked, sources, prepared, work, results, 0.3)
+    assert all(escape(part) in text for pair in found.items() for part in pair)
 
 
 def test_the_python_lines_look_for_a_sample_in_its_folder_and_for_a_file_beside_them(few: str) -> None:
