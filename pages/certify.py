@@ -6,13 +6,15 @@ import pages.components.loading  # noqa: F401
 
 import streamlit as st
 
+from arml_core.jobs import DamagedFile, StoreError
 from pages.components.certify.choices import CHOICES
 from pages.components.certify.downloads import show_below, show_downloads
 from pages.components.certify.prepare import prepare
+from pages.components.certify.problems import damaged, unreachable
 from pages.components.certify.progress import show_progress
 from pages.components.certify.results import results_of, work_of
 from pages.components.certify.sources import find_sources
-from pages.components.certify.steps import show_steps
+from pages.components.certify.steps import show_last_heading, show_steps
 from pages.components.certify.verdicts_step import radius_of, show_verdicts
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 
@@ -22,20 +24,27 @@ style_page()
 st.markdown("### Certify a file\nWhich rows of your table could a small change flip, how small, and what change?")
 CHOICES.show_notices()
 
-sources, missing = find_sources(asked)
-ready = sources.ready(asked.mode)
-prepared = prepare(asked, sources) if ready else None
-work = work_of(asked, prepared) if prepared is not None and prepared.ready and asked.jobs else None
+try:
+    sources, missing = find_sources(asked)
+    ready = sources.ready(asked.mode)
+    prepared = prepare(asked, sources) if ready else None
+    work = work_of(asked, prepared) if prepared is not None and prepared.ready and asked.jobs else None
 
-if "steps" not in asked.hide:
-    show_steps(asked, sources, missing, prepared, work)
-if work is not None:
-    show_progress(prepared, work)
-    results = results_of(asked, prepared, work)
-    if results is not None:
-        show_verdicts(asked, work, results)
-        if "downloads" not in asked.hide:
-            show_downloads(asked, sources, prepared, work, results, radius_of(asked, results))
-        show_below(asked, sources, prepared, work)
+    if "steps" not in asked.hide:
+        show_steps(asked, sources, missing, prepared, work)
+    if work is not None:
+        if "steps" not in asked.hide:
+            show_last_heading()
+        show_progress(prepared, work)
+        results = results_of(asked, prepared, work)
+        if results is not None:
+            show_verdicts(asked, work, results)
+            if "downloads" not in asked.hide:
+                show_downloads(asked, sources, prepared, work, results, radius_of(asked, results))
+            show_below(asked, sources, prepared, work)
+except StoreError as reason:
+    st.error(unreachable(reason))
+except DamagedFile as reason:
+    st.warning(damaged(reason))
 CHOICES.publish()
 spare_imports_from_collection()

@@ -14,12 +14,14 @@ from arml_core.datasets.table import TableData, apply_layout, read_table, select
 from arml_core.report import (
     CertifiedRows,
     Flips,
+    alone_words,
     changed_csv,
     changes_of,
     count_verdicts,
     counterfactuals,
     html_report,
     largest_radius,
+    measured_in,
     radius_histogram,
     rounded_down,
     rounded_up,
@@ -117,6 +119,22 @@ def test_what_a_radius_means_for_a_feature_alone() -> None:
     alone = step_alone(data.layout, ThreatModel(costs=[1, 2, 1, 1]), 0.5)
     assert alone == {"x": 5.0, "w": 50.0, "colour=g": None, "colour=r": None}
     assert step_alone(data.layout, ThreatModel(frozen=[0]), 0.5)["x"] == 0.0
+
+
+def test_in_what_a_change_is_measured_is_said_as_it_is() -> None:
+    content = b"x,w,colour,label\n0,100,r,a\n10,300,g,b\n5,200,r,a\n"
+    data = data_of(content, "label", one_hot=("colour",))
+    scaled, units = "Radii are measured after scaling.", "Radii are measured in the file's units."
+    assert measured_in(data.layout, ThreatModel()) == scaled
+    assert measured_in(data.layout, ThreatModel(costs=[10, 200, 1, 1])) == units
+    own = measured_in(data.layout, ThreatModel(costs=[1, 2, 1, 1]))
+    assert own == "Radii are measured after scaling, the change of each feature times its cost."
+    assert [alone_words(step) for step in (None, 0.0, 1 / 3)] == ["category", "frozen", "0.3333"]
+    assert measured_in(data_of(content, "label", one_hot=("colour",), scaling="none").layout, ThreatModel()) == units
+    for threat, words in ((ThreatModel(), scaled), (ThreatModel(costs=[10, 200, 1, 1]), units)):
+        rows, flips, _ = certified(data, threat=threat)
+        text = html_report("x.csv", rows, 0.1, flips, [])
+        assert [said in text for said in (scaled, units)] == [said == words for said in (scaled, units)]
 
 
 def test_the_changes_of_a_row_are_sorted_by_what_they_cost() -> None:

@@ -179,10 +179,13 @@ class Client:
         position = self.store.requests.position(row) if row["state"] == QUEUED else None
         return status_from(row, position, self.store.requests.owned(job, self.visitor), alive)
 
-    def list(self, states: Sequence[str] = STATES, limit: int = 200) -> list[JobStatus]:
-        """Jobs this visitor may see: running, queued in their order, then the others, newest first."""
+    def list(self, states: Sequence[str] = STATES, limit: int = 200, kind: str | None = None) -> list[JobStatus]:
+        """Jobs this visitor may see: running, queued in their order, then the others, newest first.
+
+        `kind` is "train", "certify", "attack" or "network"; by default all are listed.
+        """
         self.store.tidy()
-        rows = self.store.requests.listed(self.visitor, tuple(states), limit)
+        rows = self.store.requests.listed(self.visitor, tuple(states), limit, kind)
         alive = worker_pid(self.store.paths) is not None
         if not alive and any(row["state"] in ("queued", "running", "cancelling") for row in rows):
             self._wake()

@@ -56,20 +56,14 @@ class Contents:
 
     def put_points(self, X: ArrayLike, y: ArrayLike | None, visitor: Visitor, title: str) -> tuple[str, str]:
         """Remember the rows of a query file; returns their hash and scope."""
-        rows = np.asarray(X)
-        if rows.ndim != 2 or rows.dtype not in (np.float64, np.float32):
-            rows = np.asarray(X, dtype=np.float64)
-        arrays = {"X": rows} if y is None else {"X": rows, "y": np.asarray(y)}
-        if any(array.dtype == object for array in arrays.values()) or rows.ndim != 2:
-            raise ValueError("query points must be a table of numbers, and labels numbers or text")
-        digest = content_hash(arrays.values(), arrays)
+        digest, arrays = points_content(X, y)
         scope = visitor.private_scope()
         self._put(digest, scope, "points", "", title, arrays, visitor)
         return digest, scope
 
     def put_metric(self, components: FloatArray, visitor: Visitor, title: str) -> tuple[str, str]:
         """Remember a metric that came from elsewhere; returns its hash and scope."""
-        digest, scope = content_hash([components], ["metric"]), visitor.private_scope()
+        digest, scope = metric_digest(components), visitor.private_scope()
         self._put(digest, scope, "metric", "", title, {"components": components}, visitor)
         return digest, scope
 
@@ -181,6 +175,22 @@ class Contents:
         except DamagedFile as error:
             set_aside(path, self._paths.damaged)
             raise DamagedFile(f"{error}. It was set aside; load or upload {row['title']} again") from error
+
+
+def metric_digest(components: FloatArray) -> str:
+    """The hash of a metric that came from elsewhere."""
+    return content_hash([components], ["metric"])
+
+
+def points_content(X: ArrayLike, y: ArrayLike | None) -> tuple[str, Arrays]:
+    """The hash of the rows of a query file, and the arrays that are kept of them."""
+    rows = np.asarray(X)
+    if rows.ndim != 2 or rows.dtype not in (np.float64, np.float32):
+        rows = np.asarray(X, dtype=np.float64)
+    arrays = {"X": rows} if y is None else {"X": rows, "y": np.asarray(y)}
+    if any(array.dtype == object for array in arrays.values()) or rows.ndim != 2:
+        raise ValueError("query points must be a table of numbers, and labels numbers or text")
+    return content_hash(arrays.values(), arrays), arrays
 
 
 def dataset_arrays(dataset: Dataset) -> Arrays:

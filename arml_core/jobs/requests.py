@@ -139,16 +139,16 @@ class Requests:
         rows = self._database.rows("SELECT id FROM jobs WHERE state = 'queued' ORDER BY priority DESC, turn")
         return {row["id"]: place for place, row in enumerate(rows, start=1)}
 
-    def listed(self, visitor: Visitor, states: tuple[str, ...], limit: int) -> list[Row]:
-        """Jobs this visitor may see: the queue in its order, then the rest, newest first."""
+    def listed(self, visitor: Visitor, states: tuple[str, ...], limit: int, kind: str | None = None) -> list[Row]:
+        """Jobs this visitor may see, of one kind or of all: the queue in its order, then the rest, newest first."""
         where, values = visitor.visible()
         marks = ", ".join("?" * len(states))
         return self._database.rows(
             f"SELECT jobs.*, EXISTS (SELECT 1 FROM owners WHERE job = jobs.id AND owner = ?) AS asked FROM jobs "
-            f"WHERE {where} AND state IN ({marks}) "
+            f"WHERE {where} AND state IN ({marks}) AND kind = COALESCE(?, kind) "
             "ORDER BY state != 'running', state != 'queued', CASE state WHEN 'queued' THEN -priority END, "
             "CASE state WHEN 'queued' THEN turn END, COALESCE(finished, created) DESC LIMIT ?",
-            (visitor.tag, *values, *states, limit),
+            (visitor.tag, *values, *states, kind, limit),
         )
 
     def any_active(self) -> bool:

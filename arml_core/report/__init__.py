@@ -2,7 +2,7 @@
 
 from .export import changed_csv, verdict_csv
 from .html import html_report
-from .rows import CertifiedRows, Change, Flips, changes_of, counterfactuals, step_alone
+from .rows import CertifiedRows, Change, Flips, alone_words, changes_of, counterfactuals, measured_in, step_alone
 from .summary import (
     VERDICTS,
     Histogram,
@@ -20,12 +20,14 @@ __all__ = [
     "Change",
     "Flips",
     "Histogram",
+    "alone_words",
     "changed_csv",
     "changes_of",
     "count_verdicts",
     "counterfactuals",
     "html_report",
     "largest_radius",
+    "measured_in",
     "radius_histogram",
     "rounded_down",
     "rounded_up",

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from ..curves import robust_error_curve
-from .rows import CertifiedRows, Flips, changes_of, step_alone
+from .rows import CertifiedRows, Flips, alone_words, changes_of, measured_in, step_alone
 from .summary import count_verdicts, largest_radius, radius_histogram, rounded_down, rounded_up
 from .svg import curve_svg, histogram_svg
 
@@ -104,22 +104,18 @@ def _charts(rows: CertifiedRows, radius: float) -> str:
 def _meaning(rows: CertifiedRows, radius: float) -> str:
     alone = list(step_alone(rows.layout, rows.threat, radius).items())
     lines = "".join(
-        f'<tr><td>{escape(name)}</td><td class="n">{_alone(step)}</td></tr>' for name, step in alone[:FEATURES_SHOWN]
+        f'<tr><td>{escape(name)}</td><td class="n">{alone_words(step)}</td></tr>'
+        for name, step in alone[:FEATURES_SHOWN]
     )
     more = len(alone) - FEATURES_SHOWN
     rest = f'<p class="muted">… and {more:,} more features.</p>' if more > 0 else ""
     return (
         f"<h2>What ε = {radius:g} means for each feature alone</h2>\n"
-        "<p>Radii are measured after scaling. If only this feature changes and the others stay, a change of size ε is "
-        'this much in the file’s units:</p>\n<div class="scroll"><table><tr><th>feature</th>'
+        f"<p>{measured_in(rows.layout, rows.threat)} If only this feature changes and the others stay, a change of "
+        "size ε is this much in the file's units:</p>\n"
+        '<div class="scroll"><table><tr><th>feature</th>'
         f'<th class="n">±</th></tr>{lines}</table></div>{rest}'
     )
-
-
-def _alone(step: float | None) -> str:
-    if step is None:
-        return "category"
-    return "frozen" if step == 0 else f"{step:.4g}"
 
 
 def _table(rows: CertifiedRows, radius: float, flips: Flips) -> str:

@@ -118,6 +118,25 @@ def step_alone(layout: Layout, threat: ThreatModel, radius: float) -> dict[str, 
     }
 
 
+def measured_in(layout: Layout, threat: ThreatModel) -> str:
+    """A sentence: in what the size of a change is measured."""
+    numeric = np.array([column.categories is None for column in layout.columns for _ in column.feature_names])
+    units = np.where(numeric, layout.scaling.scale, 1.0)  # with these costs a step of one unit in the file has size 1
+    costs = np.ones(len(units)) if threat.costs is None else np.array(threat.costs)
+    if numeric.any() and np.array_equal(costs, units):
+        return "Radii are measured in the file's units."
+    if threat.costs is None:
+        return "Radii are measured after scaling."
+    return "Radii are measured after scaling, the change of each feature times its cost."
+
+
+def alone_words(step: float | None) -> str:
+    """One entry of :func:`step_alone` as it is shown."""
+    if step is None:
+        return "category"
+    return "frozen" if step == 0 else f"{step:.4g}"
+
+
 def changes_of(rows: CertifiedRows, row: int, after: FloatArray) -> list[Change]:
     """The features of one row before and after, the largest moves (as the threat model measures them) first."""
     before = rows.raw[row]

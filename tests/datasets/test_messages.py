@@ -263,6 +263,13 @@ def test_too_few_rows_for_k() -> None:
     assert [problem.message for problem in found] == [
         "Class 1 has 4 rows; this certificate needs 6 for K = 11. Use 'votes'."
     ]
+    votes, smaller = found[0].remedies
+    assert (votes.step, votes.options) == ("certify", {"method": "votes"})
+    assert (smaller.step, smaller.options) == ("certify", {"n_neighbors": 7})
+    assert check_neighbors(["0", "1"], y, 30)[0].remedies[0].options == {"n_neighbors": 24}
+    assert check_neighbors(["0", "1"], y, 30, "theorem1", leave_one_out=True)[0].remedies[0].options == {
+        "n_neighbors": 5
+    }
     assert check_neighbors(["0", "1"], y, 11, "votes") == []
     assert check_neighbors(["0", "1"], y, 7, "theorem1") == []
     assert check_neighbors(["0", "1"], y, 7, "theorem1", leave_one_out=True)[0].message == (

@@ -13,8 +13,10 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from arml_core.datasets.table import read_table, select
-from arml_core.jobs import Client
-from pages.components.certify import files
+from arml_core.jobs import Client, StoreError
+from arml_core.jobs.database import Database
+from arml_core.jobs.paths import Paths
+from pages.components.certify import files, saved_runs
 from pages.components.plain import JOINER, plain
 
 ROOT = Path(__file__).parents[2]
@@ -277,6 +279,7 @@ def test_too_few_rows_for_theorem_1_offers_votes_and_a_smaller_k() -> None:
 def test_too_few_rows_for_k_in_one_file_counts_the_row_itself() -> None:
     app = choose_label(upload(page(), GOOD))
     app.number_input(key="cf_k").set_value(4).run()
+    assert [b.key for b in app.button if b.key and b.key.startswith("cf_k_")] == ["cf_k_n_neighbors"]
     assert "K = 4 needs 4 rows; there are 3." in said(app)
     click(app, "Use a smaller K")
     assert app.number_input(key="cf_k").value == 3
@@ -307,6 +310,8 @@ def test_everything_chosen_is_in_the_address_and_survives_a_reload() -> None:
     app.number_input(key="cf_k").set_value(3).run()
     app.selectbox(key="cf_norm").set_value("linf").run()
     app.selectbox(key="cf_metric").set_value("arml").run()
+    assert app.number_input(key="cf_param_n_epochs").label == "Epochs"
+    assert app.number_input(key="cf_seed").label == "Seed"
     app.number_input(key="cf_param_n_epochs").set_value(50).run()
     found = query(app)
     assert {name: found[name] for name in ("scaling", "k", "norm", "metric", "frozen")} == {
@@ -386,12 +391,59 @@ def test_a_saved_run_certifies_a_query_file() -> None:
     assert any("2 query rows without labels" in text.value for text in app.markdown)
 
 
+@pytest.mark.parametrize("choices", [{}, {"file": "pumps", "use": '{"label":"state"}', "metric": "run"}])
+def test_a_store_that_cannot_be_read_is_said_in_words(choices: dict[str, str], tmp_path, monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("ARML_HOME", str(tmp_path))
+        Paths.default().create()
+        Paths.default().database.write_bytes(b"no database" * 1000)
+        st.cache_resource.clear()
+        app = page(**choices)
+    assert any(text.startswith("Your files and jobs cannot be reached: the job store ") for text in said(app)), said(
+        app
+    )
+    st.cache_resource.clear()
+
+
+def test_a_disk_that_fills_up_while_the_page_is_open_is_said_in_words(monkeypatch) -> None:
+    app = page()
+    words = "the disk is full. Free some space and try again"
+
+    def full(database: Database, *arguments: object) -> None:
+        raise StoreError(words)
+
+    with monkeypatch.context() as patch:
+        for name in ("row", "rows", "writing"):
+            patch.setattr(Database, name, full)
+        app.run()
+        assert not app.exception, app.exception
+        assert f"Your files and jobs cannot be reached: {words}." in said(app)
+        app.button(key="cf_sample_pumps").click().run()
+        assert not app.exception, app.exception
+        assert words in said(app)
+    app.run()
+    assert certifiable(app)
+
+
+def test_a_run_is_offered_however_many_evaluations_came_after_it(monkeypatch) -> None:
+    monkeypatch.setattr(saved_runs, "LISTED", 2)
+    client = Client(start=False)
+    run = client.add_metric("moons", np.diag([1.0, 3.0]), "An old one").id
+    for k in (1, 3, 5):
+        job = client.certify(run, k, "votes").id
+        with client.store.database.writing() as connection:
+            connection.execute("UPDATE jobs SET state = 'done', finished = ? WHERE id = ?", (2e9 + k, job))
+    assert run in saved_runs.saved_runs()
+    assert {job.kind for job in client.list(kind="train")} == {"train"}
+    assert {job.kind for job in client.list(kind="certify")} == {"certify"}
+
+
 def test_in_shared_mode_an_upload_is_found_with_its_key_only(monkeypatch) -> None:
     monkeypatch.setenv("ARML_SHARED", "1")
     app = choose_label(upload(page(), GOOD))
     mine = query(app)
     assert len(mine["key"]) >= 16
-    assert any("deleted 7 days after" in caption.value for caption in app.caption)
+    assert any("seen by you alone and deleted after 7 days." in caption.value for caption in app.caption)
     assert certifiable(page(**mine))
     stolen = page(**{name: text for name, text in mine.items() if name != "key"})
     assert "This file is not here, or its time is over. Upload it again." in said(stolen)

@@ -6,6 +6,8 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -14,12 +16,13 @@ from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
 from arml_core.datasets.table import apply_layout, read_table, select
-from arml_core.jobs import Client
+from arml_core.jobs import Client, Radii
 from arml_core.report import changed_csv
 from pages.components.certify.choices import READERS, Asked
-from pages.components.certify.downloads import report_text
+from pages.components.certify.downloads import report_text, settings_of
 from pages.components.certify.prepare import prepare
-from pages.components.certify.results import Results, Work, results_of, work_of
+from pages.components.certify.progress import line_of
+from pages.components.certify.results import Results, Work, results_of, with_attack, work_of
 from pages.components.certify.snippet import python_lines
 from pages.components.certify.sources import find_sources
 
@@ -81,6 +84,8 @@ def test_the_sample_in_one_click() -> None:
     app = finished(app)
     assert counts(app) == {"Certified": 90, "Undecided": 0, "Attackable": 8, "Wrong already": 0}
     assert any(text.value == "#### Line 59" for text in app.markdown)
+    assert any(text.value == "**4 · Verdicts**" for text in app.markdown)
+    assert not any("4 · Verdicts" in text.value for text in page(**query(app), hide="steps").markdown)
     (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
     assert sorted(table["line"][:8]) == [22, 26, 50, 53, 54, 59, 64, 71]
     assert table["verdict"][0] == "✖ attackable"
@@ -181,12 +186,71 @@ def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) 
     assert np.allclose(lower, results.rows.lower, rtol=1e-6)
 
 
+def test_the_report_has_everything_it_takes_to_repeat_it() -> None:
+    names = [f"x{k}" for k in range(40)]
+    rows = [",".join(["r" if i % 3 else "g", *(str((i * k) % 7) for k in range(40)), "ab"[i % 2]]) for i in range(12)]
+    content = "\n".join([";".join(["colour", *names, "state"]), *(row.replace(",", ";") for row in rows)])
+    file = Client(start=False).add_file(content.encode(), "wide.csv")
+    app = certify(
+        file=file,
+        read='{"separator":";"}',
+        use='{"label":"state","drop":["x0"],"one_hot":["colour"]}',
+        size="own",
+        costs='{"x39":2.5}',
+        metric="arml",
+        params='{"n_epochs":7}',
+        seed="4",
+    )
+    asked, sources, prepared, work, results = parts(app)
+    found = dict(settings_of(asked, sources, prepared, work))
+    assert found["File"] == "wide.csv; separator = ';'"
+    assert found["Label column"] == "state"
+    assert found["Columns left out"] == "x0"
+    assert found["Encoded as categories"] == "colour"
+    assert found["Features"].split(", ") == ["colour=g", "colour=r", *names[1:]]
+    assert found["Costs"].endswith("x38: 1.0, x39: 2.5")
+    assert "n_epochs = 7, " in found["Parameters"]
+    assert found["Parameters"].endswith("seed = 4")
+    text = report_text(asked, sources, prepared, work, results, 0.3)
+    assert all(escape(part) in text for pair in found.items() for part in pair)
+
+
+def test_the_python_lines_look_for_a_sample_in_its_folder_and_for_a_file_beside_them(few: str) -> None:
+    asked, sources, prepared, work, _ = parts(certify(mode="two", file="pumps", use=LABEL, query=few))
+    lines = python_lines(asked, sources, prepared, work)
+    assert "read_table('data/samples/pumps.csv'" in lines
+    assert "read_table('few.csv'" in lines
+
+
 def test_the_report_of_the_page_names_how_it_was_made() -> None:
     app = certify(file="pumps", use=LABEL)
     asked, sources, prepared, work, results = parts(app)
     text = report_text(asked, sources, prepared, work, results, 0.3)
     for part in ("Robustness of pumps.csv", "leave-one-out", "Euclidean", "K = 1", "ℓ2 norm", "minmax"):
         assert part in text
+
+
+@pytest.mark.parametrize(("learner", "unit"), [("arml", "epochs"), ("lmnn", "iterations")])
+def test_the_progress_of_a_training_is_counted_as_on_the_train_page(learner: str, unit: str) -> None:
+    job = Client(start=False).add_metric("moons", np.eye(2))
+    running = replace(job, state="running", done=3, total=50, content={**job.content, "learner": learner})
+    assert line_of(running) == f"Training the metric: 3 of 50 {unit}"
+
+
+def radii(index: list[int], lower: float, upper: list[float]) -> Radii:
+    n = len(index)
+    truth = np.ones(n, dtype=bool)
+    points = np.array(upper)[:, None] * np.ones(2)
+    return Radii(np.array(index), np.full(n, lower), np.array(upper), ~truth, truth, np.zeros(n, dtype=int), points)
+
+
+def test_an_attack_of_rows_that_are_not_certified_yet_is_put_to_no_other_row() -> None:
+    certificate = radii([0, 1, 24, 25], 0.5, [np.inf] * 4)
+    joined = with_attack(certificate, radii([1, 10, 25, 30], 0.0, [0.6, 0.1, 0.5, 0.2]))
+    assert joined.upper.tolist() == [np.inf, 0.6, np.inf, 0.5]
+    assert joined.adversarial[:, 0].tolist() == [np.inf, 0.6, np.inf, 0.5]
+    assert joined.exact.tolist() == [False, False, False, True]
+    assert certificate.upper.tolist() == [np.inf] * 4
 
 
 def test_cancelled_work_says_so_and_goes_on() -> None:
@@ -211,6 +275,50 @@ def test_a_training_that_fails_gives_its_reason() -> None:
         Client().wait(job, PATIENCE)
     app.run()
     assert any(text.startswith("Training the metric failed: ") for text in said(app)), said(app)
+
+
+def test_a_damaged_result_is_said_and_computed_again() -> None:
+    chosen = query(certify(file="pumps", use=LABEL, k="5", method="votes"))
+    client = Client()
+    certificate = chosen["jobs"].split("~")[1]
+    client.store.paths.result(certificate).write_bytes(b"cut off")
+    st.cache_resource.clear()
+    app = page(**chosen)
+    assert any(text.startswith("A result cannot be read: ") for text in said(app)), said(app)
+    assert client.wait(certificate, PATIENCE).state == "done"
+    assert page(**chosen).metric
+
+
+def test_jobs_of_other_choices_are_not_shown_under_these() -> None:
+    chosen = query(certify(file="pumps", use=LABEL, metric="lfda"))
+    assert page(**chosen).metric
+    for other in (
+        {"k": "3"},
+        {"norm": "linf"},
+        {"frozen": '["flow_l_min"]'},
+        {"size": "file"},
+        {"method": "votes"},
+        {"labels": "0"},
+        {"metric": "euclidean"},
+        {"params": '{"k":3}'},
+    ):
+        app = page(**{**chosen, **other})
+        assert not app.metric, other
+        assert certifiable(app)
+
+
+def test_jobs_of_another_query_file_are_not_shown(few: str) -> None:
+    chosen = query(certify(mode="two", file="pumps", use=LABEL, query=few))
+    assert page(**chosen).metric
+    assert not page(**{**chosen, "query": "pumps"}).metric
+
+
+def test_a_saved_metric_of_other_rows_is_known_again(few: str) -> None:
+    run, _ = query(certify(file="pumps", use=LABEL, metric="lfda"))["jobs"].split("~")
+    chosen = query(certify(file=few, use=LABEL, metric="run", run=run))
+    assert page(**chosen).metric
+    other, _ = query(certify(file=few, use=LABEL))["jobs"].split("~")
+    assert not page(**{**chosen, "run": other}).metric
 
 
 def test_jobs_of_other_rows_are_not_shown() -> None:

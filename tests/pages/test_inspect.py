@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ from arml_core.figures.words import radius_down
 from arml_core.jobs import Client, new_key
 from arml_core.learners.storage import save_metric
 from arml_core.metric import Metric
-from pages.components.inspect import sources
+from pages.components.inspect import flow, sources
 from pages.components.inspect.choices import View
+from pages.components.inspect.controls import HUNT
 from pages.components.inspect.desk import Desk, Task, desk
 from pages.components.inspect.snippet import metric_lines, point_lines
 from pages.components.inspect.sources import load_catalogue, resolve
 from pages.components.inspect.study import Prepared, Question, begin, changes, hunt, pursue, twin_rows
 from pages.components.jobs import open_store
+from pages.components.plain import plain
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -515,3 +518,16 @@ def test_only_one_large_dataset_is_kept_and_it_does_not_hold_up_small_ones() -> 
     found.ask("large", "c", True, lambda task: None)
     go.set()
     assert found.ask("large", "a", True, lambda task: "read anew") is not large
+
+
+def test_why_no_other_row_could_be_looked_for_is_never_formatted(monkeypatch) -> None:
+    task = SimpleNamespace(wait=lambda seconds: True, problem="column **x** of [a](b) is gone")
+    shelf = SimpleNamespace(ask=lambda *arguments, **options: task, forget=lambda *key: None)
+    said: list[str] = []
+    monkeypatch.setattr(flow, "desk", lambda: shelf)
+    monkeypatch.setattr(flow, "session", lambda: "somebody")
+    monkeypatch.setattr(flow, "st", SimpleNamespace(session_state={HUNT: True}, warning=said.append))
+    source: Any = SimpleNamespace(identity="x", large=False)
+    nothing: Any = None
+    assert not flow.find_another(View(), source, nothing, Question("train", 0, 1, "l2", own=False))
+    assert said == [plain("No other row could be looked for: column **x** of [a](b) is gone.")]

@@ -18,6 +18,7 @@ from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from arml_core.neural import NetworkCurve
 from pages.components.jobs import open_store
+from pages.components.metric_file import LARGEST_MB, read_metric
 from pages.components.train import queue
 from pages.components.train.catalog import Offer, describe, offers
 from pages.components.train.choices import (
@@ -29,7 +30,6 @@ from pages.components.train.choices import (
 )
 from pages.components.train.detail import file_name, metric_file
 from pages.components.train.evaluate import certificate_for, compare_query, lines_of, points_spec, supported
-from pages.components.train.metric_upload import LARGEST_MB, read_metric
 from pages.components.train.plan import MOST_TRAININGS, make_plan
 from pages.components.train.queue import selected_job
 from pages.components.train.snippet import evaluation_lines, training_lines
@@ -463,12 +463,28 @@ def test_an_uploaded_matrix_becomes_a_run_that_can_be_shown(client) -> None:
         ("m.csv", b"1,0,0\n0,1,0\n0,0,1\n", "m.csv: it has 3 lines"),
         ("m.csv", b"", "m.csv: the file is empty"),
         ("m.npz", b"no archive", "m.npz: it is not a .npz file, or it is damaged"),
-        ("m.csv", b"1" * (LARGEST_MB * 2**20 + 1), "the limit is 20 MB"),
+        ("m.csv", b"1" * (LARGEST_MB * 2**20 + 1), "the limit is 50 MB"),
     ],
 )
 def test_a_file_that_is_no_metric_is_named_with_what_is_wrong(name: str, content: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_metric(name, content, n_features=2)
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.npz", "m"])
+@pytest.mark.parametrize("packed", [True, False])
+def test_an_uploaded_matrix_is_read_by_what_it_holds(name: str, packed: bool) -> None:
+    stream = io.BytesIO()
+    np.savez(stream, M=np.diag([2.0, 1.0]))
+    metric = read_metric(name, stream.getvalue() if packed else b"2,0\n0,1\n", n_features=2)
+    assert np.allclose(metric.matrix(), np.diag([2.0, 1.0]))
+
+
+def test_an_uploaded_matrix_is_never_unpickled() -> None:
+    stream = io.BytesIO()
+    np.savez(stream, M=np.array([[1, None], [None, 1]], dtype=object))
+    with pytest.raises(ValueError, match=r"m\.csv: "):
+        read_metric("m.csv", stream.getvalue(), n_features=2)
 
 
 def test_two_visitors_of_a_shared_app_see_what_they_may_and_no_more(monkeypatch, client) -> None:

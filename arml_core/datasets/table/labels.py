@@ -88,14 +88,15 @@ def check_neighbors(
     rows in all.
     """
     own = int(leave_one_out)
+    counts = np.bincount(y, minlength=len(class_names))
+    largest = max(1, 2 * (int(counts.min()) - own) - 1 if method == "theorem1" else len(y) - own)
     if len(y) - own < n_neighbors:
-        return [role_problems.too_few_rows_for_k(len(y) - own, n_neighbors)]
+        return [role_problems.too_few_rows_for_k(len(y) - own, n_neighbors, largest)]
     if method != "theorem1":
         return []
     needed = (n_neighbors + 1) // 2 + own
-    counts = np.bincount(y, minlength=len(class_names))
     return [
-        role_problems.too_few_rows(name, int(n), needed, n_neighbors)
+        role_problems.too_few_rows(name, int(n), needed, n_neighbors, largest)
         for name, n in zip(class_names, counts, strict=True)
         if n < needed
     ]

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from ...rounding import IntArray
 
 Severity = Literal["error", "question", "note"]
-Step = Literal["read", "select"]
+Step = Literal["read", "select", "certify"]
 Lines: TypeAlias = "Sequence[int] | IntArray | array[int]"
 NAMED_AT_MOST = 5
 LINES_KEPT = 1_000
@@ -24,7 +24,8 @@ LINES_KEPT = 1_000
 class Remedy:
     """One way out: `options` are keyword arguments for the `step` that is then repeated.
 
-    Without options the remedy is the user's: to change the file.
+    Without options the remedy is the user's: to change the file. The options of "certify" are `method` and
+    `n_neighbors`.
     """
 
     words: str

@@ -21,6 +21,11 @@ SIZE_WORDS = {
     "is certified anew.",
     "own": "A feature with cost 2 is twice as expensive to change: its changes count twice.",
 }
+ANSWERED = {
+    "drop_incomplete": "Leave rows with empty or infinite values out (they are counted)",
+    "labels_are_classes": "Labels such as 1.5 are classes",
+}
+"""Questions about the columns that a button answered; the answer can be taken back."""
 NO_LABEL = "No labels: certify the predictions"
 
 
@@ -83,17 +88,9 @@ def _show_reference(asked: Asked, table: Table) -> None:
             placeholder="None",
             help=ONE_HOT_MEANING,
         )
-    answered = [
-        words
-        for name, words in (
-            ("drop_incomplete", "Leave rows with empty or infinite values out (they are counted)"),
-            ("labels_are_classes", "Labels such as 1.5 are classes"),
-        )
-        if use.get(name)
-        for words in [(name, words)]
-    ]
-    for name, words in answered:
-        st.toggle(words, key=bound(f"use_{name}", True), on_change=_use_flag, args=(name,))
+    for name, words in ANSWERED.items():
+        if use.get(name):
+            st.toggle(words, key=bound(f"use_{name}", True), on_change=_use_flag, args=(name,))
 
 
 def _use_label() -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
+from typing import Any
 
 import streamlit as st
 
 from arml_core import __version__
+from arml_core.jobs import RunSpec
 from arml_core.learners.registry import LEARNERS
 from arml_core.report import changed_csv, html_report, verdict_csv
 
 from ..address import link_to
 from ..on_demand import on_demand
 from .choices import CHOICES, Asked
-from .prepare import Prepared
+from .prepare import Prepared, known_options
 from .results import Results, Work
 from .snippet import python_lines
 from .sources import Sources
@@ -74,28 +77,85 @@ def report_text(asked: Asked, sources: Sources, prepared: Prepared, work: Work, 
     notes = [problem.message for problem in problems]
     if len(rows) < results.planned:
         notes.append(f"Only {len(rows):,} of {results.planned:,} rows were finished when this report was made.")
-    return html_report(title_of(sources), rows, radius, flips, settings_of(asked, prepared, work), notes)
+    return html_report(title_of(sources), rows, radius, flips, settings_of(asked, sources, prepared, work), notes)
 
 
-def settings_of(asked: Asked, prepared: Prepared, work: Work) -> list[tuple[str, str]]:
+def settings_of(asked: Asked, sources: Sources, prepared: Prepared, work: Work) -> list[tuple[str, str]]:
     """How the verdicts came about, name and value."""
     assert prepared.dataset is not None
+    assert prepared.layout is not None
     how = "each row against all the others (leave-one-out)" if prepared.leave_one_out else "query rows against these"
     metric = work.run.title if "run" in (asked.mode, asked.metric) else LEARNERS[asked.metric].title
     spec = work.spec
+    encoded = [column.name for column in prepared.layout.columns if column.categories is not None]
     certificate = spec.method + (f", {spec.budget:g} s a row" if spec.budget is not None else "")
     return [
+        *_files(asked, sources),
         ("Rows that vote", f"{len(prepared.dataset.y_train):,}, {how}"),
-        ("Features", ", ".join(prepared.dataset.feature_names[:30])),
+        *_roles(asked, sources),
+        ("Features", ", ".join(prepared.dataset.feature_names)),
+        *([("Encoded as categories", ", ".join(encoded))] if encoded else []),
         ("Scaling", prepared.dataset.scaling.kind),
         ("Metric", metric),
+        *_training(work),
         ("Neighbours", f"K = {spec.n_neighbors}"),
         ("Change", spec.threat.describe() + (f", frozen: {', '.join(asked.frozen)}" if asked.frozen else "")),
+        *_costs(prepared, work),
         ("Certificate", certificate),
         ("Attack", "white-box attack, deterministic" if work.attack is not None else "by the certificate itself"),
         ("Certified", "the label" if spec.points.labels else "the classifier's own answer"),
         ("Made", f"{date.today().isoformat()}, ARML Explorer {__version__}"),
     ]
+
+
+def _files(asked: Asked, sources: Sources) -> list[tuple[str, str]]:
+    """The files, and how each was read where that was chosen."""
+    found = []
+    for name, loaded, read in (("File", sources.reference, asked.read), ("Query file", sources.query, asked.qread)):
+        if loaded is not None:
+            found.append((name, loaded.title + _written(read)))
+    return found
+
+
+def _roles(asked: Asked, sources: Sources) -> list[tuple[str, str]]:
+    """Which column is the label and which were left out, of each file."""
+    found = []
+    for name, loaded, use in (("", sources.reference, asked.use), ("Query ", sources.query, asked.quse)):
+        if loaded is None or loaded.table is None:
+            continue
+        known = known_options(loaded.table, use)
+        rest = {option: value for option, value in known.items() if option not in ("label", "drop", "one_hot")}
+        if known.get("label"):
+            found.append((f"{name}label column".capitalize(), known["label"] + _written(rest)))
+        elif rest:
+            found.append((f"{name}rows".capitalize(), _written(rest).removeprefix("; ")))
+        if known.get("drop"):
+            found.append((f"{name}columns left out".capitalize(), ", ".join(known["drop"])))
+    return found
+
+
+def _written(options: Mapping[str, Any]) -> str:
+    return "".join(f"; {name} = {value!r}" for name, value in options.items())
+
+
+def _training(work: Work) -> list[tuple[str, str]]:
+    """The parameters of the metric's learner, defaults too, and its seed; a metric from elsewhere has its hash."""
+    spec = work.run.spec
+    assert isinstance(spec, RunSpec)
+    found = [(name, str(value)) for name, value in spec.parameters.items()]
+    if spec.learner in LEARNERS and LEARNERS[spec.learner].seeded:
+        found.append(("seed", str(spec.seed)))
+    return [("Parameters", ", ".join(f"{name} = {value}" for name, value in found))] if found else []
+
+
+def _costs(prepared: Prepared, work: Work) -> list[tuple[str, str]]:
+    """What a change of each feature costs, where that was chosen."""
+    costs = work.spec.threat.costs
+    if costs is None:
+        return []
+    assert prepared.dataset is not None
+    pairs = zip(prepared.dataset.feature_names, costs, strict=True)
+    return [("Costs", ", ".join(f"{name}: {cost!r}" for name, cost in pairs))]
 
 
 def title_of(sources: Sources) -> str:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from arml_core.certify import METHODS
-from arml_core.datasets.table import MAX_BYTES, Remedy
+from arml_core.datasets.table import Remedy
 from arml_core.learners.registry import LEARNERS, Parameter
-from arml_core.learners.storage import load_metric
 from arml_core.threat import NORM_NAMES, ThreatModel
 
+from ..metric_file import LARGEST_MB, read_metric
 from ..plain import plain
+from ..train.choices import label_of
 from ..visitor import asking
 from .choices import Asked, bound, change, current, parameters_of, set_field
 from .files import clean_title
-from .prepare import Prepared, largest_k, method_of, neighbour_problems, threat_of
+from .prepare import Prepared, method_of, neighbour_problems, threat_of
 from .problems import show_problems
 from .saved_runs import pick_run, saved_runs
 from .start import REFUSED, start
@@ -114,23 +113,18 @@ def _is_allowed(asked: Asked, prepared: Prepared) -> bool:
         return False
     found = neighbour_problems(asked, prepared)
     show_problems(found, "metric", lambda remedy: None)
-    for number, problem in enumerate(found[:1]):
+    if found:
         with st.container(horizontal=True):
-            for remedy in problem.remedies:
-                st.button(
-                    plain(remedy.words), key=f"cf_k_{number}_{remedy.words}", on_click=_mend, args=(remedy, prepared)
-                )
+            for remedy in found[0].remedies:
+                key = f"cf_k_{'_'.join(remedy.options)}"
+                st.button(plain(remedy.words), key=key, on_click=_mend, args=(remedy,))
     return not found
 
 
-def _mend(remedy: Remedy, prepared: Prepared) -> None:
+def _mend(remedy: Remedy) -> None:
     """Carry out what the problem of too few rows offers."""
-    asked = current()
-    if remedy.words == "Use 'votes'":
-        change(method="votes")
-    else:
-        assert prepared.rows is not None
-        change(k=largest_k(prepared, method_of(asked, len(prepared.rows.X))))
+    names = {"n_neighbors": "k", "method": "method"}
+    change(**{names[option]: value for option, value in remedy.options.items()})
 
 
 def _set_k() -> None:
@@ -200,7 +194,7 @@ def _show_parameters(asked: Asked) -> None:
         for parameter in common:
             _show_parameter(asked, parameter)
         if entry.seeded:
-            st.number_input("seed", 0, 9999, key=bound("seed", asked.seed), on_change=set_field("seed"), width=160)
+            st.number_input("Seed", 0, 9999, key=bound("seed", asked.seed), on_change=set_field("seed"), width=160)
 
 
 def _show_parameter(asked: Asked, parameter: Parameter) -> None:
@@ -208,7 +202,7 @@ def _show_parameter(asked: Asked, parameter: Parameter) -> None:
     whole = parameter.kind == "int"
     kind = int if whole else float
     st.number_input(
-        parameter.name,
+        label_of(parameter.name),
         min_value=kind(parameter.low),
         max_value=None if parameter.high is None else kind(parameter.high),
         step=1 if whole else 0.1,
@@ -240,7 +234,7 @@ def _show_saved_metrics(asked: Asked, prepared: Prepared) -> None:
             key="cf_upload_metric",
             on_change=_take_metric,
             args=(prepared,),
-            max_upload_size=MAX_BYTES >> 20,
+            max_upload_size=LARGEST_MB,
         )
         if st.session_state.get(UPLOAD_REFUSED):
             st.error(plain(st.session_state[UPLOAD_REFUSED]))
@@ -253,21 +247,10 @@ def _take_metric(prepared: Prepared) -> None:
     if upload is None or prepared.dataset is None:
         return
     try:
-        metric = _read_metric(upload.getvalue(), prepared.dataset.n_features)
-        job = asking().add_metric(prepared.dataset, metric, clean_title(upload.name))
+        title = clean_title(upload.name)
+        metric = read_metric(title, upload.getvalue(), prepared.dataset.n_features)
+        job = asking().add_metric(prepared.dataset, metric, title)
     except (ValueError, OSError) as reason:
         st.session_state[UPLOAD_REFUSED] = str(reason)
         return
     change(metric="run", run=job.id)
-
-
-def _read_metric(content: bytes, n_features: int) -> Any:
-    """M from bytes: what the file is called does not matter, what it holds does."""
-    suffix = ".npz" if content.startswith(b"PK") else ".csv"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"metric{suffix}"
-        path.write_bytes(content)
-        try:
-            return load_metric(path, n_features)
-        except ValueError as reason:
-            raise ValueError(str(reason).removeprefix(f"{path}: ")) from None

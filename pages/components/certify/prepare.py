@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ from arml_core.datasets.table import (
     layout_of,
     select,
 )
-from arml_core.jobs import PointsSpec
+from arml_core.jobs import EvaluationSpec, PointsSpec
+from arml_core.jobs.contents import points_content
 
 from ..visitor import looking
 from .choices import Asked
@@ -151,15 +152,40 @@ def neighbour_problems(asked: Asked, prepared: Prepared) -> Problems:
     return Problems(found)
 
 
-def largest_k(prepared: Prepared, method: str) -> int:
-    """The largest K that these reference rows allow."""
-    dataset = prepared.dataset
-    assert dataset is not None
-    own = int(prepared.leave_one_out)
-    if method != "theorem1":
-        return max(1, len(dataset.y_train) - own)
-    smallest = int(np.bincount(dataset.y_train, minlength=dataset.n_classes).min()) - own
-    return max(1, 2 * smallest - 1)
+@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
+def _query_digest(file: str, owner: str, read: str, use: str, layout: str, labels: bool) -> str:
+    rows = _query(file, owner, read, use, layout).data
+    assert rows is not None
+    return points_content(rows.X, rows.y if labels else None)[0]
+
+
+def points_of(asked: Asked, prepared: Prepared) -> PointsSpec:
+    """The rows to certify as a job names them; those of a query file by their content."""
+    assert prepared.layout is not None
+    assert prepared.rows is not None
+    labels = asked.labels and prepared.rows.y is not None
+    if prepared.leave_one_out:
+        return own_points(labels)
+    owner, layout = looking().visitor.tag, prepared.layout.to_json()
+    digest = _query_digest(asked.query, owner, _key(asked.qread), _key(asked.quse), layout, labels)
+    return PointsSpec("given", None, digest, labels=labels)
+
+
+def certificate_of(asked: Asked, prepared: Prepared, run: str) -> EvaluationSpec:
+    """The certificate that these choices ask for. ValueError if there is no such certificate."""
+    assert prepared.layout is not None
+    assert prepared.rows is not None
+    method = method_of(asked, len(prepared.rows.X))
+    threat, points = threat_of(asked, prepared.layout), points_of(asked, prepared)
+    return EvaluationSpec("certify", run, asked.k, method, threat, points, asked.budget).normalised()
+
+
+def attack_of(asked: Asked, prepared: Prepared, run: str) -> EvaluationSpec | None:
+    """The attack that goes with the certificate; None where that has an upper side of its own."""
+    certificate = certificate_of(asked, prepared, run)
+    if certificate.method not in LOWER_ONLY:
+        return None
+    return replace(certificate, kind="attack", method="whitebox").normalised()
 
 
 def points_title(rows: TableData) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import streamlit as st
 
 from arml_core.datasets.table import Problem, Remedy
+from arml_core.jobs import DamagedFile, StoreError
 
 from ..plain import plain
 from .choices import change, current
@@ -14,6 +15,16 @@ from .choices import change, current
 SHORT_REMEDY = 60
 OWN_CONTROL = ("no_label", "too_few_rows")
 """Their remedies are controls of the page rather than options of the reader."""
+
+
+def unreachable(reason: StoreError) -> str:
+    """That the store cannot be read or written, and what to do (Markdown)."""
+    return plain(f"Your files and jobs cannot be reached: {reason}.")
+
+
+def damaged(reason: DamagedFile) -> str:
+    """That a result was lost, and what becomes of it (Markdown)."""
+    return plain(f"A result cannot be read: {reason}. Load the page again in a moment.")
 
 
 def show_problems(problems: Iterable[Problem], slot: str, take: Callable[[Remedy], None]) -> None:

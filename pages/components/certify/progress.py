@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.jobs import JobStatus
+from arml_core.jobs import JobStatus, StoreError
 
 from ..plain import plain
+from ..train.words import step_word
 from ..visitor import asking, looking
 from .choices import current
 from .prepare import Prepared
+from .problems import unreachable
 from .results import Work, work_of
-from .start import start
+from .start import REFUSED, start
 
 TICK_SECONDS = 1.0
 PHASES = {"train": "Training the metric", "certify": "Certifying", "attack": "Looking for changes that flip a row"}
@@ -30,37 +32,45 @@ def show_progress(prepared: Prepared, work: Work) -> None:
 
 def _show_bars(prepared: Prepared, before: list[bool]) -> None:
     """The bars, again and again; when one of the jobs has ended the whole page shows what came of it."""
-    work = work_of(current(), prepared)
+    try:
+        work = work_of(current(), prepared)
+    except StoreError as reason:  # it may be over by the next look
+        st.error(unreachable(reason))
+        return
     if work is None or [job.is_active for job in work.jobs] != before:
         st.rerun()
     with st.container(border=True, key="cf_progress"):
         for job in work.jobs:
             if not (job.kind == "train" and job.state == "done"):
-                st.progress(job.fraction, text=_line(job))
+                st.progress(job.fraction, text=line_of(job))
         with st.container(horizontal=True):
             st.button("Cancel", key="cf_cancel", on_click=_cancel, args=(work,))
             if any(job.done for job in work.jobs[1:]) and st.button("Show the rows finished so far", key="cf_refresh"):
                 st.rerun()
 
 
-def _line(job: JobStatus) -> str:
+def line_of(job: JobStatus) -> str:
+    """What a job does and how far it is, for its bar."""
     what = PHASES[job.kind]
     if job.state == "done":
         return f"{what}: done"
     if job.state == "queued":
         return f"{what}: waiting, place {job.position}" if job.position else f"{what}: waiting"
     if job.state == "running" and job.total:
-        unit = "epochs" if job.kind == "train" else "rows"
+        unit = f"{step_word(job)}s" if job.kind == "train" else "rows"
         left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
         return f"{what}: {job.done:,} of {job.total:,} {unit}{left}"
     return f"{what}: {'starting' if job.state == 'running' else job.state}"
 
 
 def _cancel(work: Work) -> None:
-    client = asking()
-    for job in reversed(work.jobs):
-        if job.is_active and client.status(job.id).mine:
-            client.cancel(job.id)
+    try:
+        client = asking()
+        for job in reversed(work.jobs):
+            if job.is_active and client.status(job.id).mine:
+                client.cancel(job.id)
+    except StoreError as reason:
+        st.session_state[REFUSED] = str(reason)
 
 
 def _show_end(job: JobStatus, prepared: Prepared) -> None:

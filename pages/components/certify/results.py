@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 import arml_core as arml
 from arml_core.datasets import Dataset
-from arml_core.jobs import Client, EvaluationSpec, JobStatus, Radii, UnknownJob
+from arml_core.jobs import Client, EvaluationSpec, JobStatus, Radii, RunSpec
+from arml_core.jobs.contents import metric_digest
 from arml_core.report import CertifiedRows, Flips, counterfactuals
 
 from ..visitor import looking
-from .choices import Asked
-from .prepare import Prepared
+from .choices import Asked, parameters_of
+from .prepare import Prepared, attack_of, certificate_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,20 +44,37 @@ class Work:
 
 
 def work_of(asked: Asked, prepared: Prepared) -> Work | None:
-    """The jobs in the address; None if they are not here or belong to other rows."""
+    """The jobs in the address; None if they are not here or are not what the rest of the address asks for."""
     client = looking()
     try:
         found = [client.status(job) for job in asked.jobs]
-    except UnknownJob:
+        if not found or not _is_run_of(found[0], client, asked, prepared):
+            return None
+        wanted = [certificate_of(asked, prepared, found[0].id), attack_of(asked, prepared, found[0].id)]
+    except ValueError:  # a job that is not here, or choices that no job can have
         return None
-    kinds = [job.kind for job in found]
-    if kinds not in (["train", "certify"], ["train", "certify", "attack"]) or prepared.dataset is None:
-        return None
-    if any(job.dataset != prepared.dataset.fingerprint for job in found) or found[1].needs != found[0].id:
-        return None
-    if (found[1].content["points"]["part"] == "train") != prepared.leave_one_out:
+    if [job.spec for job in found[1:]] != [spec for spec in wanted if spec is not None]:
         return None
     return Work(found[0], found[1], found[2] if len(found) == 3 else None)
+
+
+def _is_run_of(job: JobStatus, client: Client, asked: Asked, prepared: Prepared) -> bool:
+    """Whether a job is the training that the choices name, on the rows that vote."""
+    assert prepared.dataset is not None
+    fingerprint, spec = prepared.dataset.fingerprint, job.spec
+    if not isinstance(spec, RunSpec) or spec.dataset != fingerprint:
+        return False
+    if "run" in (asked.mode, asked.metric):
+        if job.id == asked.run or asked.mode == "run":
+            return job.id == asked.run
+        return spec.parameters.get("sha256") == _metric_digest(asked.run, client.visitor.tag)  # put to these rows
+    return spec == RunSpec(fingerprint, asked.metric, parameters_of(asked), asked.seed).normalised()
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _metric_digest(run: str, owner: str) -> str:
+    """Cached for each owner, as files are."""
+    return metric_digest(looking().run(run).components_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,17 +104,12 @@ def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
     found = _radii(client, work.certificate)
     if found is None or len(found) == 0 or int(found.index[-1]) >= len(rows.X):
         return None
-    upper, exact, adversarial = found.upper.copy(), found.exact.copy(), np.array(found.adversarial, dtype=np.float64)
     attacked = len(found)
     if work.attack is not None:
         attack = _radii(client, work.attack)
         attacked = 0 if attack is None else len(attack)
         if attack is not None:
-            place = np.searchsorted(found.index, attack.index)
-            inside = place < len(found)
-            place, taken = place[inside], np.flatnonzero(inside)
-            upper[place], adversarial[place] = attack.upper[taken], attack.adversarial[taken]
-            exact[place] |= upper[place] <= found.lower[place]
+            found = with_attack(found, attack)
     at = found.index
     labels = rows.y[at] if work.spec.points.labels and rows.y is not None else None
     certified = CertifiedRows(
@@ -107,10 +120,10 @@ def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
         labels,
         found.predicted.astype(np.intp),
         found.lower,
-        upper,
-        exact,
+        found.upper,
+        found.exact,
         found.correct,
-        adversarial,
+        np.asarray(found.adversarial, dtype=np.float64),
         work.spec.threat,
     )
     knn = _classifier(work.run.id, work.spec.n_neighbors, client.visitor.tag, prepared.dataset)
@@ -120,6 +133,16 @@ def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
         return np.asarray(knn.predict(points, exclude=exclude), dtype=np.intp)
 
     return Results(certified, len(rows.X), attacked, predict)
+
+
+def with_attack(certificate: Radii, attack: Radii) -> Radii:
+    """The certificate with the attack's upper sides on the rows both have: either may be finished in any order."""
+    upper, exact = certificate.upper.copy(), certificate.exact.copy()
+    adversarial = np.array(certificate.adversarial, dtype=np.float64)
+    _, mine, yours = np.intersect1d(certificate.index, attack.index, assume_unique=True, return_indices=True)
+    upper[mine], adversarial[mine] = attack.upper[yours], attack.adversarial[yours]
+    exact[mine] |= upper[mine] <= certificate.lower[mine]
+    return replace(certificate, upper=upper, exact=exact, adversarial=adversarial)
 
 
 def _radii(client: Client, job: JobStatus) -> Radii | None:

@@ -80,9 +80,7 @@ def _show_keeping() -> None:
     size = MAX_BYTES >> 20
     if is_shared():
         days = upload_lifetime() / 86_400
-        st.caption(
-            f"🔒 Uploads (up to {size} MB) are seen by you alone and deleted {days:g} days after their last use."
-        )
+        st.caption(f"🔒 Uploads (up to {size} MB) are seen by you alone and deleted after {days:g} days.")
         show_private_notice()
     else:
         st.caption(

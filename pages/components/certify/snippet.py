@@ -8,6 +8,7 @@ from typing import Any
 from .choices import Asked, parameters_of
 from .prepare import Prepared, known_options, threat_of
 from .results import Work
+from .samples import SAMPLES
 from .sources import Sources
 
 
@@ -71,7 +72,7 @@ def _rows(asked: Asked, sources: Sources, work: Work) -> list[str]:
 
 
 def _path(file: str, title: str) -> str:
-    return f"data/samples/{title}" if len(file) < 32 else title
+    return f"data/samples/{title}" if file in SAMPLES else title
 
 
 def _metric(asked: Asked, work: Work) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.jobs import Client
+from arml_core.jobs import Client, StoreError
 
 from ..visitor import asking
 from .choices import Asked, change, current, look, open_steps, parameters_of
-from .prepare import LOWER_ONLY, Prepared, method_of, own_points, points_title, prepare, threat_of
+from .prepare import Prepared, attack_of, certificate_of, points_title, prepare, threat_of
 from .samples import SAMPLES
 from .sources import find_sources
 
@@ -31,27 +31,27 @@ def start(prepared: Prepared) -> None:
 def start_sample() -> None:
     """The sample in one click."""
     change(mode="one", file="pumps", read={}, use=dict(SAMPLES["pumps"].use), frozen=(), costs={})
-    sources, _ = find_sources(current())
-    start(prepare(current(), sources))
+    try:
+        sources, _ = find_sources(current())
+        prepared = prepare(current(), sources)
+    except StoreError:  # the page says so itself
+        return
+    start(prepared)
 
 
 def _ask(client: Client, asked: Asked, prepared: Prepared) -> tuple[str, ...]:
     assert prepared.layout is not None
     assert prepared.rows is not None
     rows = prepared.rows
-    threat = threat_of(asked, prepared.layout)
-    method = method_of(asked, len(rows.X))
+    threat_of(asked, prepared.layout)  # refused before anything is asked for
     run = run_of(client, asked, prepared)
-    labels = asked.labels and rows.y is not None
-    if prepared.leave_one_out:
-        points = own_points(labels)
-    else:
-        points = client.add_points(rows.X, rows.y if labels else None, points_title(rows))
-    budget = asked.budget if method == "search" else None
-    certificate = client.certify(run, asked.k, method, threat, points, budget).id
-    if method in LOWER_ONLY:
-        return run, certificate, client.attack(run, asked.k, "whitebox", threat, points).id
-    return run, certificate
+    spec, attack = certificate_of(asked, prepared, run), attack_of(asked, prepared, run)
+    if not prepared.leave_one_out:
+        client.add_points(rows.X, rows.y if spec.points.labels else None, points_title(rows))
+    certificate = client.certify(run, spec.n_neighbors, spec.method, spec.threat, spec.points, spec.budget).id
+    if attack is None:
+        return run, certificate
+    return run, certificate, client.attack(run, attack.n_neighbors, attack.method, attack.threat, attack.points).id
 
 
 def run_of(client: Client, asked: Asked, prepared: Prepared) -> str:

@@ -29,6 +29,11 @@ def show_steps(
         metric_step.show_metric_step(asked, prepared)
 
 
+def show_last_heading() -> None:
+    """The fourth step does not fold: it is what the others lead to."""
+    st.markdown("**4 · Verdicts**")
+
+
 def _step(name: str, title: str, summary: str, open_first: bool) -> Any:
     """A part with its number, its title and what was chosen."""
     key = f"cf_open_{name}"

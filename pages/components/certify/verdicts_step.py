@@ -9,8 +9,10 @@ import streamlit as st
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.rows import histogram_table, radius_figure
 from arml_core.report import (
+    alone_words,
     count_verdicts,
     largest_radius,
+    measured_in,
     radius_histogram,
     rounded_down,
     rounded_up,
@@ -69,25 +71,20 @@ def _show_radius(asked: Asked, results: Results) -> float:
             on_change=set_field("eps", looks=True),
         )
     with meaning, st.popover("What ε means for each feature", width="stretch"):
+        layout, threat = results.rows.layout, results.rows.threat
         st.caption(
-            "Radii are measured after scaling. If one feature alone changes and the others stay, a change of size ε "
+            f"{measured_in(layout, threat)} If one feature alone changes and the others stay, a change of size ε "
             "is this much in the file's units:"
         )
-        alone = step_alone(results.rows.layout, results.rows.threat, radius)
+        alone = step_alone(layout, threat, radius)
         st.dataframe(
-            pd.DataFrame({"feature": list(alone), "±": [_alone(step) for step in alone.values()]}),
+            pd.DataFrame({"feature": list(alone), "±": [alone_words(step) for step in alone.values()]}),
             hide_index=True,
             width="stretch",
             key="cf_alone",
             alt="For each feature, the change in the file's units that ε allows it alone.",
         )
     return radius
-
-
-def _alone(step: float | None) -> str:
-    if step is None:
-        return "category"
-    return "frozen" if step == 0 else f"{step:.4g}"
 
 
 def _round_top(value: float) -> float:

@@ -9,6 +9,7 @@ import streamlit as st
 from arml_core.jobs import is_shared
 
 from ..on_demand import on_demand
+from ..plain import plain
 from ..visitor import looking
 from .choices import CHOICES, SECONDS, View
 from .controls import HUNT, point_sidebar
@@ -98,7 +99,7 @@ def find_another(view: View, source: Source, prepared: Prepared, ask: Question) 
     st.session_state.pop(HUNT)
     if task.problem:
         desk().forget("work", key)
-        st.warning(f"No other row could be looked for: {task.problem}.")
+        st.warning(plain(f"No other row could be looked for: {task.problem.removesuffix('.')}."))
         return False
     if task.result is None:
         what = "answered right" if view.want == "right" else "answered wrong"

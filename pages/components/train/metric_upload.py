@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,14 +10,13 @@ from typing import Any
 import streamlit as st
 
 from arml_core.jobs import Client, StoreError, Upload, is_shared, upload_lifetime
-from arml_core.learners.storage import load_metric
 
+from ..metric_file import LARGEST_MB, read_metric
 from ..plain import plain
 from ..visitor import asking
 from .catalog import Offer
 from .choices import choices
 
-LARGEST_MB = 20
 DONE, FAILED = "train_upload_done", "train_upload_failed"
 KINDS = {"dataset": "dataset", "metric": "metric", "points": "query rows", "file": "file"}
 
@@ -38,7 +36,7 @@ def show_upload(offers: Mapping[str, Offer]) -> None:
         key="train_upload_for",
     )
     st.caption(f"It has {offers[key].n_features:,} features.")
-    file = st.file_uploader("The file", type=["npz", "csv"], max_upload_size=LARGEST_MB, key="train_upload_file")
+    file = st.file_uploader("The file", max_upload_size=LARGEST_MB, key="train_upload_file")
     title = st.text_input("Name", max_chars=60, placeholder="what it is called on charts", key="train_upload_title")
     st.button(
         "Add the metric",
@@ -67,20 +65,6 @@ def _add(offer: Offer, title: str, file: Any) -> None:
         return
     st.session_state[DONE] = f"{plain(name)} is among the jobs now."
     choices.update(job=added.id, curve="")
-
-
-def read_metric(name: str, content: bytes, n_features: int) -> Any:
-    """The metric in an uploaded file; a ValueError that names the file as the visitor knows it."""
-    if len(content) > LARGEST_MB * 2**20:
-        raise ValueError(f"{name} has {len(content) / 2**20:.1f} MB; the limit is {LARGEST_MB} MB")
-    ending = ".csv" if name.lower().endswith(".csv") else ".npz"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"metric{ending}"
-        path.write_bytes(content)
-        try:
-            return load_metric(path, n_features).metric
-        except ValueError as error:
-            raise ValueError(f"{name}: {str(error).removeprefix(f'{path}: ')}") from error
 
 
 def show_uploads(client: Client) -> None:
