@@ -21,6 +21,7 @@ from arml_core.jobs import Client, PointsSpec
 from arml_core.jobs.evaluation import rows_of
 from arml_core.jobs.radii import Radii
 from arml_core.jobs.workspace import Workspace
+from arml_core.learners.registry import LEARNERS
 from arml_core.reproduce import published
 from arml_core.results import Evaluation, write_results
 from arml_core.results import shipped as read_shipped
@@ -471,6 +472,12 @@ def test_a_metric_without_results_can_be_evaluated_here(on_iris) -> None:
     epsilon = app.slider(key="cmp_eps").value
     expected = float(arml.robust_error(knn.certify(x, y, method="exact").lower, epsilon))
     assert column(app, "Certified error") == {label: f"{expected:.3f}"}
+
+
+def test_a_run_whose_learner_is_offered_no_longer_keeps_its_name(on_iris, monkeypatch) -> None:
+    """Whoever starts the app may take a learner out of ARML_LEARNERS; what it has learned stays."""
+    monkeypatch.delitem(LEARNERS, "euclidean")
+    assert list(column(page(data="iris", k="3"), "Points")) == [f"euclidean · run {on_iris['run'][:4]}"]
 
 
 def test_unfinished_results_are_shown_as_partial(ships) -> None:

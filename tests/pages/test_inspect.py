@@ -307,6 +307,15 @@ def test_a_metric_of_the_store_shows_rank_directions_and_what_it_ignores() -> No
     assert float(tile(point, "Proved")) == pytest.approx(radius, rel=1e-2)
 
 
+def test_a_run_whose_learner_is_offered_no_longer_keeps_its_name() -> None:
+    client = Client(start=False)
+    run = client.add_metric("iris", np.eye(4)).id
+    with client.store.database.writing() as connection:
+        old = "UPDATE jobs SET spec = replace(spec, '\"given\"', '\"withdrawn\"') WHERE id = ?"
+        assert connection.execute(old, (run,)).rowcount == 1
+    assert load_catalogue().sources["iris"][run[:12]].title == f"withdrawn · run {run[:4]}"
+
+
 def test_pictures_show_directions_of_image_data() -> None:
     run = Client(start=False).add_metric("digits", Metric.from_components(RNG.normal(size=(10, 64))), title="Ten")
     app = page(metric=run.id[:12], show="metric")

@@ -33,7 +33,7 @@ from pages.components.train.metric_upload import LARGEST_MB, read_metric
 from pages.components.train.plan import MOST_TRAININGS, make_plan
 from pages.components.train.queue import selected_job
 from pages.components.train.snippet import evaluation_lines, training_lines
-from pages.components.train.words import BADGES, progress_words, state_words, under_way
+from pages.components.train.words import BADGES, progress_words, seed_words, state_words, under_way
 from tests.browser.dashboard import stop_worker
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +90,11 @@ def query(app: AppTest) -> dict[str, str]:
 def texts(app: AppTest) -> str:
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.success, app.subheader)
     return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def drawn(app: AppTest) -> str:
+    """The figures and their alternative texts, as they are sent."""
+    return "\n".join(str(chart.proto) for chart in app.get("bidi_component"))
 
 
 def offer(**changes) -> Offer:
@@ -453,6 +458,31 @@ def test_an_uploaded_matrix_becomes_a_run_that_can_be_shown(client) -> None:
     app = page(job=added.id)
     assert any("Mine for Two moons" in heading.value for heading in app.subheader)
     assert "A metric from elsewhere" in texts(app)
+
+
+def test_a_metric_is_called_by_its_own_name_whatever_the_files_is(client) -> None:
+    data = replace(read_dataset(TABLE.encode(), label="label", name="x.csv"), title="data for me.csv")
+    added = client.add_metric(data, np.eye(2), "Mine")
+    asked = client.certify(added.id, 1, "exact", points=PointsSpec("train", 5))
+    assert client.wait(asked.id, PATIENCE).state == "done"
+    assert client.evaluation(asked.id).learner_title == "Mine"
+    assert "Mine, certified" in drawn(page(job=added.id))
+
+
+def test_a_training_whose_method_is_offered_no_longer_is_still_shown(client, run: str, monkeypatch) -> None:
+    asked = client.certify(run, 3, "votes", points=PointsSpec("evaluation", 5))
+    assert client.wait(asked.id, PATIENCE).state == "done"
+    monkeypatch.delitem(LEARNERS, "arml")
+    app = page(job=run, methods="nca", curve=asked.id)
+    assert "arml is offered here no longer" in texts(app)
+    assert "arml, certified" in drawn(app)
+    assert "random_state=3" in training_lines(client.status(run).spec, offer())
+
+
+def test_a_seed_is_named_where_one_is_drawn_from(monkeypatch) -> None:
+    monkeypatch.setitem(LEARNERS, "sober", replace(LEARNERS["arml"], name="sober", seeded=False))
+    for learner, words in (("arml", " · seed 3"), ("lfda", ""), ("sober", "")):
+        assert seed_words(status("done", content={"kind": "train", "learner": learner, "seed": 3})) == words
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from typing import Any
 
 from arml_core.comparison import Contender
 from arml_core.figures import RobustLine
+from arml_core.jobs.spec import GIVEN
 from arml_core.results import Evaluation
 from arml_core.threat import ThreatModel
 
-from .catalogue import GIVEN, Run
+from .catalogue import Run
 from .charts import Chart
 
 

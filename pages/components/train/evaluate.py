@@ -33,7 +33,7 @@ from .choices import (
     choices,
     set_field,
 )
-from .detail import file_name, learner_title
+from .detail import file_name
 from .queue import cancel, retry
 from .snippet import evaluation_lines
 from .words import ATTACKS as ATTACK_TITLES
@@ -353,7 +353,7 @@ def _line(title: str, contender: Contender, place: int, several: bool) -> Robust
 def _curves(
     run: JobStatus, jobs: list[JobStatus], found: list[Evaluation], shared: str, chosen: Chosen, offer: Offer | None
 ) -> None:
-    lines = lines_of(learner_title(run), found)
+    lines = lines_of(found[0].learner_title, found)
     norm = NORM_NAMES[found[0].threat.norm]
     partial = [e for e in found if not e.whole]
     st.markdown(f"**Robust error**, {shared}")
