@@ -7,8 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.datasets import Dataset
+from arml_core.figures.labels import as_label
 from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
-from arml_core.figures.rows import BARS_SHOWN, as_label, change_figure
+from arml_core.figures.rows import BARS_SHOWN, change_figure
 from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
 from arml_core.figures.words import number, radius_down, radius_up
 
