@@ -100,6 +100,15 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
     assert query(app) == {}
 
 
+@pytest.mark.parametrize("name", ["playground", "train", "compare", "certify", "inspect", "paper"])
+def test_words_from_the_address_format_nothing(name: str) -> None:
+    link = "[Log in](//a.b)"
+    app = page(f"pages/{name}", **{link: "1", "k": link, "hide": link, "lesson": link})
+    said = [element.value for kind in (app.caption, app.info) for element in kind]
+    assert any("Log in" in text for text in said)
+    assert not any(link in text for text in said)
+
+
 def test_k_larger_than_the_points_allow_is_made_to_fit() -> None:
     app = page("pages/playground", k="15")
     assert app.slider(key="pg_k").value == 6

@@ -161,12 +161,15 @@ def address(app: AppTest) -> dict[str, str]:
 
 
 def words(app: AppTest) -> str:
-    return "\n".join(found.value for kind in (app.caption, app.info, app.markdown, app.warning) for found in kind)
+    """What is read on the page: a backslash only keeps the next sign from meaning anything."""
+    kinds = (app.caption, app.info, app.markdown, app.warning)
+    return "\n".join(found.value for kind in kinds for found in kind).replace("\\", "")
 
 
 def column(app: AppTest, name: str, table: int = 0) -> dict[str, str]:
     shown = app.table[table].value
-    return {method: value.strip("*★ ") for method, value in zip(shown["Metric"], shown[name], strict=True)}
+    found = zip(shown["Metric"], shown[name], strict=True)
+    return {method.replace("\\", ""): value.strip("*★ ") for method, value in found}
 
 
 def charts_of(**view: Any) -> list[Chart]:
@@ -505,6 +508,40 @@ def test_unfinished_results_are_shown_as_partial(ships) -> None:
     epsilon = app.slider(key="cmp_eps").value
     expected = float(arml.robust_error(found.lower, epsilon))
     assert list(column(app, "Certified error").values()) == [f"{expected:.3f}"]
+
+
+def test_names_from_a_file_format_nothing_on_the_page_and_are_exported_as_they_are(ships) -> None:
+    """A metric and a dataset with links for names: evaluated, half evaluated, and not evaluated at all."""
+    ships([])
+    hostile = "[Log in](//a.b) *x*"
+    client = Client(start=False)
+    client.stop_worker()
+    iris = arml.load_dataset("iris")
+    data = replace(iris, name="", title=hostile, X_train=iris.X_train + 1.0)
+    run, other = client.add_metric(data, np.eye(4), hostile).id, client.add_metric(data, 2 * np.eye(4), hostile).id
+    x, y = data.evaluation(12)
+    knn = arml.MahalanobisKNN(3).fit(data.X_train, data.y_train)
+    for n in (12, 5):
+        job = (client.certify if n == 12 else client.attack)(run, 3, points=PointsSpec("evaluation", n)).id
+        found = (knn.certify if n == 12 else knn.attack)(x[:n], y[:n])
+        folder = client.store.paths.work_of(job)
+        folder.mkdir(parents=True)
+        workspace = Workspace(folder)
+        workspace.add(Radii.from_result(found, np.arange(n)))
+        workspace.flush()
+    key = data.fingerprint[:12]
+    app = page(data=f"{key}~iris", k="3", runs=f"{run[:12]}~{other[:12]}")
+    shown = [element.value for kind in (app.caption, app.info, app.markdown, app.warning) for element in kind]
+    shown += [str(cell) for table in app.table for cell in table.value.to_numpy().ravel()]
+    shown += [button.label for button in app.button]
+    named = [text for text in shown if "Log in" in text]
+    assert len(named) >= 5
+    assert [text for text in named if "[Log in]" in text or " *x*" in text] == []
+    assert any("Evaluate" in text for text in named)
+    (chart,) = charts_of(data=(key,), k=3, runs=(run[:12],))
+    assert hostile in chart.title
+    assert set(curves_table(chart.lines)["method"]) == {f"{hostile} · run {run[:4]}"}
+    assert set(made_table([chart])["Dataset"]) == {hostile}
 
 
 def test_in_shared_mode_a_stranger_sees_no_private_metric(ships, monkeypatch) -> None:

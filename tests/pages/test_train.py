@@ -89,7 +89,7 @@ def query(app: AppTest) -> dict[str, str]:
 
 def texts(app: AppTest) -> str:
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.success, app.subheader)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
 def drawn(app: AppTest) -> str:

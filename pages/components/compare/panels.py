@@ -18,6 +18,7 @@ from ..address import link_to
 from ..chart import Mark, show_chart
 from ..csv_out import csv_bytes
 from ..on_demand import on_demand
+from ..plain import plain
 from ..theme import current_style
 from .charts import Chart, Scene
 from .choices import CHOICES, View, write_names
@@ -127,7 +128,7 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
     style = current_style()
     upto = largest_radius(chart.lines)
     confidence = CONFIDENCE if view.band else None
-    st.markdown(f"**{chart.title}**")
+    st.markdown(f"**{plain(chart.title)}**")
     show_chart(
         curves_spec(
             chart.lines,
@@ -158,9 +159,9 @@ def _caption(chart: Chart) -> str:
 def _show_notes(chart: Chart) -> None:
     """What is missing, partial or not alike."""
     for refusal in chart.refused:
-        st.info(refusal, icon="ℹ️")
+        st.info(plain(refusal), icon="ℹ️")
     for note in chart.notes:
-        st.caption(note)
+        st.caption(plain(note))
 
 
 def _exports(chart: Chart, index: int, upto: float, confidence: float | None) -> None:
@@ -188,7 +189,9 @@ def _show_bars(chart: Chart, index: int, epsilon: float, view: View) -> None:
         order = list(table["method"])
         bars = verdicts_spec(sorted(chart.lines, key=lambda line: order.index(line.name)), epsilon, current_style())
     except ValueError as reason:
-        st.error(f"These results contradict each other: {reason}. One of them was not made for this metric.")
+        st.error(
+            f"These results contradict each other: {plain(str(reason))}. One of them was not made for this metric."
+        )
         return
     show_chart(
         bars,
@@ -204,7 +207,7 @@ def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:
     except ValueError:  # said above the bars
         return
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {chart.title}' if titled else ''}**", width="content")
+        st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {plain(chart.title)}' if titled else ''}**", width="content")
         st.download_button(
             "Table as CSV",
             data=lambda: csv_bytes(table.assign(epsilon=epsilon)),
@@ -217,7 +220,7 @@ def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as people read it: three digits, what is proved rounded down, the best of each column marked."""
+    """The table as people read it (Markdown): three digits, what is proved rounded down, each column's best marked."""
     best = best_rows(table)
     shown: dict[str, list[str]] = {"": [str(rank) for rank in range(1, len(table) + 1)]}
     for column, title in COLUMNS.items():
@@ -231,7 +234,7 @@ def _cell(value: object, written: Callable[[float], str], is_best: bool) -> str:
     if isinstance(value, float):
         text = "–" if math.isnan(value) else written(value)
     else:
-        text = f"{value:,}" if isinstance(value, int) else str(value)
+        text = f"{value:,}" if isinstance(value, int) else plain(str(value))
     return f"**{text}** ★" if is_best else text
 
 
@@ -267,7 +270,7 @@ def made_table(charts: list[Chart]) -> pd.DataFrame:
 
 
 def _made(charts: list[Chart]) -> None:
-    st.table(made_table(charts), border="horizontal", hide_index=True, alt="How each curve was computed")
+    st.table(made_table(charts).map(plain), border="horizontal", hide_index=True, alt="How each curve was computed")
 
 
 def pinned_link(charts: list[Chart], scene: Scene, epsilon: float) -> str:
@@ -289,7 +292,7 @@ def _copy(charts: list[Chart], scene: Scene, epsilon: float) -> None:
     confidence = CONFIDENCE if CHOICES.current().band else None
     for chart in charts:
         upto = largest_radius(chart.lines)
-        st.markdown(f"**{chart.title}.** These lines draw the chart from the stored radii:")
+        st.markdown(f"**{plain(chart.title)}.** These lines draw the chart from the stored radii:")
         st.code(stored_lines(chart, epsilon, upto, confidence), language="python")
         scratch = computed_lines(chart, epsilon)
         if scratch is None:
