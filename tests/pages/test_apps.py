@@ -10,9 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
+from arml_core.jobs import Client, new_key
 from pages.components import session
 from pages.components.address import Choices
 from pages.components.picture_clicks import Hit, read_hit
+from pages.components.store import open_store
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,6 +52,31 @@ def test_start_says_what_this_is_and_shows_a_true_certificate() -> None:
     assert [heading.value for heading in app.subheader] == ["Running jobs", "Glossary"]
     assert any("Robust radius" in text.value for text in app.markdown)
     assert [box.label for box in app.expander] == ["The formula", "The data behind the picture (CSV)"]
+
+
+def test_start_lists_a_visitors_own_jobs_and_keeps_their_key(monkeypatch) -> None:
+    monkeypatch.setenv("ARML_SHARED", "1")
+    open_store.clear()
+    ann = new_key()
+    client = Client(owner=ann, start=False)
+    client.stop_worker()  # the jobs stay in the queue
+    data = replace(arml.load_dataset("iris"), group="file", title="[Log in](//a.b)", X_test=np.ones((2, 4)))
+    for seed in range(7):
+        client.train(data, "arml", seed=seed)
+    hers = page("app", key=ann)
+    rows = [str(row.proto.text) for row in hers.get("progress")]
+    assert len(rows) == 5
+    assert "Log in" in rows[0]
+    assert "[Log in]" not in rows[0]
+    assert "waiting, place 1 in the queue" in rows[0]
+    assert any(text.value == "and 2 more" for text in hers.caption)
+    assert any("This address is private" in text.value for text in hers.caption)
+    assert query(hers) == {"key": ann}
+    hers.query_params.clear()  # as another page's link to Start does
+    assert query(hers.run()) == {"key": ann}
+    for stranger in (page("app"), page("app", key=new_key())):
+        assert any("No job is running" in text.value for text in stranger.markdown)
+    open_store.clear()
 
 
 def test_playground_opens_on_three_methods() -> None:

@@ -31,7 +31,7 @@ from pages.components.compare.charts import Chart, make_charts, resolve
 from pages.components.compare.choices import View, names, write_names
 from pages.components.compare.panels import made_table, readable
 from pages.components.compare.snippet import computed_lines, stored_lines
-from pages.components.jobs import open_store
+from pages.components.store import open_store
 
 from ..jobs.conftest import end_worker
 from ..test_comparison import attack, certificate

@@ -27,7 +27,7 @@ from pages.components.inspect.desk import Desk, Task, desk
 from pages.components.inspect.snippet import metric_lines, point_lines
 from pages.components.inspect.sources import load_catalogue, resolve
 from pages.components.inspect.study import Prepared, Question, begin, changes, hunt, pursue, twin_rows
-from pages.components.jobs import open_store
+from pages.components.store import open_store
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0

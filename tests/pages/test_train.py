@@ -17,7 +17,7 @@ from arml_core.jobs import Client, JobStatus, PointsSpec, new_key
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from arml_core.neural import NetworkCurve
-from pages.components.jobs import open_store
+from pages.components.store import open_store
 from pages.components.train import queue
 from pages.components.train.catalog import Offer, describe, offers
 from pages.components.train.choices import (
