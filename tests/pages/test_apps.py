@@ -13,6 +13,7 @@ import arml_core as arml
 from arml_core.jobs import Client, new_key
 from pages.components import session
 from pages.components.address import Choices
+from pages.components.curve_words import MEAN_RULE
 from pages.components.picture_clicks import Hit, read_hit
 from pages.components.store import open_store
 
@@ -84,6 +85,12 @@ def test_playground_opens_on_three_methods() -> None:
     assert [app.selectbox(key=f"pg_method{i}").value for i in range(3)] == ["euclidean", "nca", "arml"]
     assert radii(app) == ["0.709", "0.113", "1.11"]
     assert query(app) == {}
+
+
+def test_the_mean_says_how_it_counts_points_nothing_can_flip() -> None:
+    means = [tile for tile in page("pages/playground").metric if tile.label == "Mean of all"]
+    assert len(means) == 3
+    assert all(MEAN_RULE in tile.help for tile in means)
 
 
 def test_every_control_goes_into_the_address() -> None:

@@ -12,11 +12,22 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
+from arml_core.curves import mean_radius
 from arml_core.datasets import read_dataset
+from arml_core.figures import RobustLine
+from arml_core.figures.words import radius_down
 from arml_core.jobs import Client, JobStatus, PointsSpec, new_key
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from arml_core.neural import NetworkCurve
+from pages.components.curve_words import (
+    BOTH_CAPTION,
+    EXACT_CAPTION,
+    MEAN_RULE,
+    PROVED_CAPTION,
+    REACHED_CAPTION,
+    curves_caption,
+)
 from pages.components.store import open_store
 from pages.components.train import queue
 from pages.components.train.catalog import Offer, describe, offers
@@ -233,6 +244,11 @@ def test_a_method_without_chance_runs_once_whatever_the_seeds() -> None:
     assert plan.count == 5
 
 
+def test_the_estimate_of_each_is_a_table_with_alternative_text() -> None:
+    (table,) = page(datasets="wine", methods="arml~lmnn").dataframe
+    assert table.proto.alt == "Seeds, time and memory of each training"
+
+
 def test_too_many_trainings_are_counted() -> None:
     chosen = Chosen(datasets=("wine",) * 4, methods=("arml",), seeds=tuple(range(20)))
     plan = make_plan(chosen, {"wine": offer()}, None)
@@ -403,7 +419,7 @@ def test_an_evaluation_is_asked_for_as_chosen_and_drawn_with_the_engines_numbers
     knn = arml.MahalanobisKNN(3, metric=client.run(run)).fit(data.X_train, data.y_train)
     engine = knn.certify(x, y, "votes", arml.ThreatModel("linf"))
     shown = {metric.label: metric.value for metric in app.metric}
-    assert shown["Mean certified radius"] == f"{engine.lower.mean():.4g}"
+    assert shown["Mean certified radius"] == radius_down(engine.lower.mean())
     assert shown["Clean error"] == f"{1 - engine.correct.mean():.3f}"
     (line,) = lines_of("ARML", [client.evaluation(asked[kind].id) for kind in ("certify", "attack")])
     np.testing.assert_allclose(line.certified, engine.lower, rtol=1e-12)
@@ -433,10 +449,39 @@ def test_curves_under_way_are_drawn_on_the_points_both_sides_have(client, run: s
     assert (len(alone.certified), alone.partial) == (25, False)
 
 
-def test_only_certificates_that_exist_are_offered() -> None:
-    assert supported(1, "l2", box=False) == ["exact", "votes", "theorem1", "search"]
-    assert supported(2, "l2", box=False) == ["votes", "search"]
-    assert supported(11, "linf", box=True) == ["votes", "theorem1", "search"]
+def test_the_caption_speaks_of_what_is_drawn_and_tiles_name_their_certificate(client, run: str) -> None:
+    points = PointsSpec("evaluation", 9)
+    asked = {method: client.certify(run, 1, method, points=points) for method in ("exact", "votes")}
+    for job in asked.values():
+        assert client.wait(job.id, PATIENCE).state == "done"
+    app = page(job=run, curve=asked["votes"].id)
+    assert PROVED_CAPTION in texts(app)
+    assert "ashed" not in texts(app)
+    tiles = {tile.label: tile for tile in app.metric}
+    assert set(tiles) == {"Clean error", "Mean certified radius, Exact", "Mean certified radius, Votes"}
+    for method in ("exact", "votes"):
+        tile = tiles[f"Mean certified radius, {method.capitalize()}"]
+        assert tile.value == radius_down(mean_radius(client.evaluation(asked[method].id).lower))
+        assert MEAN_RULE in tile.help
+
+
+@pytest.mark.parametrize(
+    ("line", "caption"),
+    [
+        (RobustLine("a", np.ones(2), np.ones(2), exact=True), EXACT_CAPTION),
+        (RobustLine("a", np.ones(2), np.ones(2)), BOTH_CAPTION),
+        (RobustLine("a", np.ones(2)), PROVED_CAPTION),
+        (RobustLine("a", None, np.ones(2)), REACHED_CAPTION),
+    ],
+)
+def test_a_caption_for_each_case(line: RobustLine, caption: str) -> None:
+    assert curves_caption([line]) == caption
+
+
+def test_only_certificates_that_exist_are_offered_the_tightest_first() -> None:
+    assert supported(1, "l2", box=False) == ["exact", "search", "votes", "theorem1"]
+    assert supported(2, "l2", box=False) == ["search", "votes"]
+    assert supported(11, "linf", box=True) == ["search", "votes", "theorem1"]
     assert "exact" not in supported(1, "l2", box=True)
     assert certificate_for(Chosen(k=11), box=False) == "votes"
     assert certificate_for(Chosen(k=1), box=False) == "exact"

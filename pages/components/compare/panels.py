@@ -17,6 +17,7 @@ from arml_core.figures.words import radius_down
 from ..address import link_to
 from ..chart import Mark, show_chart
 from ..csv_out import csv_bytes
+from ..curve_words import curves_caption
 from ..on_demand import on_demand
 from ..plain import plain
 from ..theme import current_style
@@ -27,15 +28,6 @@ from .pictures import picture_buttons
 from .snippet import computed_lines, stored_lines
 
 HEIGHT = 500
-CAPTION = (
-    "Lower is safer. Solid is proved: no step of length ε makes more points wrong. Dashed was reached by an attack. "
-    "The truth lies in the shaded part between."
-)
-EXACT_CAPTION = "Lower is safer. Every radius is known exactly here: one line for each metric, nothing undecided."
-PROVED_CAPTION = "Lower is safer. Solid is proved: no step of length ε makes more points wrong."
-REACHED_CAPTION = (
-    "Lower is safer. Dashed was reached by an attack; a stronger one may reach more. Nothing is proved here."
-)
 FORMULA = r"""
 Point $x$ with label $y$ has the robust radius $\varepsilon^*(x) = \min \{\lVert\delta\rVert : f(x+\delta) \ne y\}$,
 which is 0 if the answer is already wrong. The **robust error** is the share of points with
@@ -142,18 +134,9 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
         alt=curves_alt(chart.lines, epsilon, chart.norm),
         mark=Mark(min(epsilon, upto), f"ε = {epsilon:g}", style.ink),
     )
-    st.caption(_caption(chart))
+    st.caption(curves_caption(chart.lines))
     if "export" not in view.hide:
         _exports(chart, index, upto, confidence)
-
-
-def _caption(chart: Chart) -> str:
-    """What to look for, by what is drawn."""
-    if all(line.exact for line in chart.lines):
-        return EXACT_CAPTION
-    if all(line.certified is None for line in chart.lines):
-        return REACHED_CAPTION
-    return PROVED_CAPTION if all(line.empirical is None for line in chart.lines) else CAPTION
 
 
 def _show_notes(chart: Chart) -> None:
@@ -273,7 +256,7 @@ def _made(charts: list[Chart]) -> None:
     st.table(made_table(charts).map(plain), border="horizontal", hide_index=True, alt="How each curve was computed")
 
 
-def pinned_link(charts: list[Chart], scene: Scene, epsilon: float) -> str:
+def pinned_link(scene: Scene, epsilon: float) -> str:
     """The address of this very view: what the page chose by itself is written out too."""
     view = CHOICES.current()
     shipped = dict.fromkeys(run.key for runs in scene.chosen.values() for run in runs if run.job is None)
@@ -288,7 +271,7 @@ def pinned_link(charts: list[Chart], scene: Scene, epsilon: float) -> str:
 
 def _copy(charts: list[Chart], scene: Scene, epsilon: float) -> None:
     st.markdown("This link opens the same view in any browser that reaches this dashboard:")
-    st.code(pinned_link(charts, scene, epsilon), language=None, wrap_lines=True)
+    st.code(pinned_link(scene, epsilon), language=None, wrap_lines=True)
     confidence = CONFIDENCE if CHOICES.current().band else None
     for chart in charts:
         upto = largest_radius(chart.lines)
