@@ -31,6 +31,7 @@ from pages.components.compare.charts import Chart, make_charts, resolve
 from pages.components.compare.choices import View, names, write_names
 from pages.components.compare.panels import made_table, readable
 from pages.components.compare.snippet import computed_lines, stored_lines
+from pages.components.plain import plain
 from pages.components.store import open_store
 
 from ..jobs.conftest import end_worker
@@ -236,7 +237,7 @@ def test_certificate_and_attack_of_different_attackers_are_not_drawn_together() 
     assert "Euclidean, ARML: certificate and attack are not drawn together" in why
     assert "the certificate allows every step, the attack stays inside [0, 1]" in why
     app = page(limits="box")
-    assert why in [found.value for found in app.info]
+    assert plain(why) in [found.value for found in app.info]
     assert set(column(app, "Certified error").values()) == {"–"}
     assert set(column(app, "Proved safe").values()) == {"0.000"}
     (other,) = charts_of(attack="boundary")
@@ -266,6 +267,14 @@ def test_an_attacker_with_costs_gets_no_values_of_the_paper(ships) -> None:
     (chart,) = charts_of(k=1)
     assert chart.lines[0].paper_certified is None
     assert "per-feature costs" in chart.title
+
+
+def test_what_holds_for_several_metrics_is_said_once_whatever_they_are_called(ships) -> None:
+    ships([*made("euclidean", "One: two", 0.4), *made("arml", "ARML", 0.8)])
+    (chart,) = charts_of(k=11, limits="free", paper=False)
+    assert [note for note in chart.notes if "both curves" in note] == [
+        "One: two, ARML: 200 points were certified and 50 attacked; both curves show the 50 they share."
+    ]
 
 
 @pytest.mark.usefixtures("shipped_results")
@@ -364,7 +373,7 @@ def test_results_that_cannot_be_read_are_named(tmp_path, monkeypatch) -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     app.switch_page("pages/compare.py").run()
     assert not app.exception
-    assert "bad.npz is not a results file" in app.warning[0].value
+    assert "bad.npz is not a results file" in words(app)
 
 
 def test_a_shipped_variant_stands_beside_its_default_only_when_asked_for(ships) -> None:

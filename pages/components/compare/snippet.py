@@ -19,11 +19,10 @@ def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | 
     evaluations = [e for contender in chart.contenders for e in contender.evaluations]
     from_store = any("job" in e.made and not _is_shipped(chart, e) for e in evaluations)
     from_files = any(_is_shipped(chart, e) for e in evaluations)
-    uses_threat = from_files
     return "\n".join(
         [
             *(["import numpy as np", ""] if any(line.paper_radii is not None for line in chart.lines) else []),
-            *(["import arml_core as arml"] if uses_threat else []),
+            *(["import arml_core as arml"] if from_files else []),
             "from arml_core.comparison import alone, join",
             "from arml_core.figures import RobustLine, curves_figure, verdicts_table",
             *(["from arml_core.jobs import Client"] if from_store else []),
