@@ -40,6 +40,17 @@ def robust_error_curve(radii: ArrayLike) -> Curve:
     return Curve(steps, robust_error(values, steps), len(values))
 
 
+def mean_radius(radii: ArrayLike) -> float:
+    """The mean radius; a point nothing can flip counts with the largest radius of the others.
+
+    With lower bounds it is then still a lower bound on the mean of the true radii. It is infinite only if nothing can
+    flip any of the points.
+    """
+    values = _checked_radii(radii)
+    finite = values[np.isfinite(values)]
+    return float(np.minimum(values, finite.max()).mean()) if finite.size else float("inf")
+
+
 def dkw_band(error: ArrayLike, n_points: int, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """A band that holds the whole true curve with the given confidence, for `n_points` independent test points.
 

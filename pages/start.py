@@ -7,6 +7,7 @@ import pages.components.loading  # noqa: F401
 import streamlit as st
 
 from arml_core.figures import plane_alt, plane_figure, probe_words
+from pages.components.address import put_into_address
 from pages.components.below import download_of, show_formula
 from pages.components.chart import show_chart
 from pages.components.compute import panel_of, points_of
@@ -18,9 +19,11 @@ from pages.components.on_demand import on_demand
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.theme import current_style
 from pages.components.view import DEFAULT
+from pages.components.visitor import show_private_notice
 
 enter("start")
 style_page()
+show_private_notice()
 
 words, picture = st.columns(2, gap="large")
 with words:
@@ -53,4 +56,5 @@ st.subheader("Glossary")
 for left, right in zip(*[iter(TERMS.items())] * 2, strict=True):
     for column, (term, meaning) in zip(st.columns(2, gap="large"), (left, right), strict=True):
         column.markdown(f"**{term}.** {meaning}")
+put_into_address({})
 spare_imports_from_collection()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import ksone
 
 from arml_core import dkw_band, robust_error, robust_error_curve
-from arml_core.curves import verdict_shares
+from arml_core.curves import mean_radius, verdict_shares
 
 radius = st.one_of(st.floats(0, 10), st.just(0.0), st.just(np.inf))
 
@@ -137,3 +137,10 @@ def test_a_point_proved_safe_and_flipped_is_a_contradiction():
         verdict_shares([0.5, 0.0], [0.1], 0.2)
     with pytest.raises(ValueError, match="at least 0"):
         verdict_shares([0.5], [0.6], -1)
+
+
+@pytest.mark.parametrize(
+    ("radii", "mean"), [([0.0, 1.0, 2.0], 1.0), ([0.0, 2.0, np.inf], 4 / 3), ([np.inf, np.inf], np.inf), ([0.0], 0.0)]
+)
+def test_a_point_nothing_can_flip_counts_with_the_largest_other_radius(radii, mean) -> None:
+    assert mean_radius(radii) == pytest.approx(mean)

@@ -105,7 +105,9 @@ def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
 
 
 def test_what_ships_can_be_read() -> None:
-    for found in shipped():
+    every = shipped()
+    assert every
+    for found in every:
         assert found.whole
         assert found.dataset
 

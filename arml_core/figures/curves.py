@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from ..curves import dkw_band, robust_error
 from ..rounding import FloatArray
+from .labels import as_label
 from .lines import CERTIFIED, EMPIRICAL, RobustLine, colour_of, largest_radius, mark_radii, staircase, symbol_of
 from .palette import LIGHT, Style, with_opacity
 
@@ -109,7 +110,7 @@ def _staircases(line: RobustLine, style: Style, upto: float) -> list[Trace]:
         trace = _curve(line, kind, radius, error) | {
             "meta": source,
             "line": {"color": colour, "width": 2.5, "shape": "hv", "dash": "dash" if kind == EMPIRICAL else "solid"},
-            "hovertemplate": f"{line.name}: {words} error %{{y:.3f}} at ε = %{{x:.4g}}<extra></extra>",
+            "hovertemplate": f"{as_label(line.name, None)}: {words} error %{{y:.3f}} at ε = %{{x:.4g}}<extra></extra>",
         }
         if kind == CERTIFIED and EMPIRICAL in sides:
             trace |= {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.13)}
@@ -132,7 +133,7 @@ def _curve(line: RobustLine, kind: str, radius: FloatArray, error: FloatArray) -
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": f"{line.label}, {kind}",
+        "name": f"{as_label(line.label, None)}, {kind}",
         "legendgroup": line.label,
         "showlegend": False,
         "x": radius,
@@ -151,7 +152,8 @@ def _marks(line: RobustLine, style: Style, upto: float) -> list[Trace]:
         traces.append(trace | {"mode": "markers", "marker": marker, "hoverinfo": "skip", "cliponaxis": False})
     for kind, radius, error in _paper_values(line, upto):
         marker = {"symbol": f"{symbol}-open", "color": colour, "size": 14, "line": {"width": 2}}
-        template = f"{line.label} in the paper: {kind.split(', ')[1]} error %{{y:.3f}} at ε = %{{x:g}}<extra></extra>"
+        whose, side = as_label(line.label, None), kind.split(", ")[1]
+        template = f"{whose} in the paper: {side} error %{{y:.3f}} at ε = %{{x:g}}<extra></extra>"
         trace = _curve(line, kind, radius, error)
         traces.append(trace | {"mode": "markers", "marker": marker, "hovertemplate": template, "cliponaxis": False})
     return traces
@@ -188,13 +190,13 @@ def _legend_keys(lines: Sequence[RobustLine], style: Style, confidence: float | 
     for line in lines:
         colour = colour_of(style, line.place)
         marker = {"symbol": symbol_of(line.place), "color": colour, "size": 9}
-        key(line.name, "lines+markers", line.label, line={"color": colour, "width": 2.5}, marker=marker)
+        key(as_label(line.name, None), "lines+markers", line.label, line={"color": colour, "width": 2.5}, marker=marker)
     sources = _sources(lines)
     for (kind, source), labels in sources.items():
         if source and all(label.startswith(source) for label in labels):
             continue  # the line's own name says it
         dash = "dash" if kind == EMPIRICAL else "solid"
-        whose = "" if len(labels) == len(lines) or len(sources) <= 2 else f" ({', '.join(labels)})"
+        whose = "" if len(labels) == len(lines) or len(sources) <= 2 else f" ({as_label(', '.join(labels), None)})"
         verb = {CERTIFIED: "proved", "exact": "exact", EMPIRICAL: "reached"}[kind]
         words = "exact radii" if source == "Exact" else f"{verb}: {source or kind}"
         key(f"{words}{whose}", "lines", line={"color": style.muted, "width": 2.5, "dash": dash})

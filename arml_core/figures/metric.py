@@ -14,8 +14,9 @@ import plotly.graph_objects as go
 
 from ..metric import Metric
 from ..rounding import FloatArray, IntArray
+from .labels import as_label
 from .palette import Style
-from .rows import BARS_SHOWN, as_label, bar_pattern
+from .rows import BARS_SHOWN, bar_pattern
 from .training import spectrum_figure
 from .words import number
 

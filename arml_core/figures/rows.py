@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..report import VERDICTS, Change, Histogram
+from .labels import as_label
 from .palette import Style
 
 BARS_SHOWN = 15
@@ -96,12 +97,6 @@ def changes_table(changes: Sequence[Change]) -> pd.DataFrame:
             "safe alone": [change.alone for change in changes],
         }
     )
-
-
-def as_label(name: str, longest: int = 28) -> str:
-    """A column's name as plain text: plotly reads a few tags in labels, so their brackets are written as entities."""
-    cut = name if len(name) <= longest else name[: longest - 1] + "…"
-    return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def bar_pattern(shape: str | list[str], style: Style) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..curves import verdict_shares
+from .labels import as_label
 from .lines import RobustLine
 from .palette import LIGHT, Style, with_opacity
 
@@ -80,7 +81,7 @@ def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LI
     faint = with_opacity(style.paper, 0.3)
     lines_in = {"certified": faint, "undecided": with_opacity(style.muted, 0.6), "attackable": faint}
     shares = [verdict_shares(*line.bounds(), epsilon) for line in lines]
-    names = [line.name for line in lines]
+    names = [as_label(line.name, None) for line in lines]
     traces: list[Trace] = []
     for verdict, words, pattern in VERDICTS:
         values = [float(getattr(share, verdict)) for share in shares]

@@ -28,6 +28,7 @@ from .results import History, RunResult, evaluation_of, history_from, history_of
 from .spec import GIVEN, EvaluationKind, EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
 from .states import DONE, QUEUED, STATES
 from .status import JobStatus, status_from
+from .titles import given_title
 from .training import run_arrays
 from .workspace import read_parts
 
@@ -152,7 +153,7 @@ class Client:
         dataset_scope = self._keep(data)
         digest, scope = self.store.contents.put_metric(components, self.visitor, title)
         spec = RunSpec(data.fingerprint, GIVEN, {"sha256": digest}, 0, "cpu")
-        request = Request(spec, scope, f"{title} for {data.title}", data.fingerprint, dataset_scope, points=digest)
+        request = Request(spec, scope, given_title(title, data.title), data.fingerprint, dataset_scope, points=digest)
         sha256 = write_arrays(self.store.paths.result(request.id), run_arrays(components, {}, 0))
         return self.status(self.store.requests.add_done(request, self.visitor, sha256))
 

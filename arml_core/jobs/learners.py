@@ -20,6 +20,11 @@ def entry_of(name: str) -> LearnerEntry:
     return found[name] if name in found else get_learner(name)
 
 
+def offered(name: str) -> LearnerEntry | None:
+    """The learner with this name; None for one that is offered no longer, of which trainings may remain."""
+    return entries().get(name)
+
+
 def entries() -> dict[str, LearnerEntry]:
     """Every learner a job may use, by name; this package's come first."""
     return {**LEARNERS, **_added(os.environ.get("ARML_LEARNERS", ""))}

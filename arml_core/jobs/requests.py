@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .database import Database, Row
 from .owners import Visitor
 from .spec import Spec, canonical, key_of
-from .states import ACTIVE, CANCELLED, CANCELLING, DONE, FAILED, QUEUED, RUNNING
+from .states import CANCELLED, CANCELLING, DONE, FAILED, QUEUED, RUNNING
 
 _REVIVE = (
     "state = 'queued', attempt = 0, reason = '', note = '', phase = '', done = 0, total = 0, seconds_left = NULL, "
@@ -150,10 +150,6 @@ class Requests:
             "CASE state WHEN 'queued' THEN turn END, COALESCE(finished, created) DESC LIMIT ?",
             (visitor.tag, *values, *states, kind, limit),
         )
-
-    def any_active(self) -> bool:
-        marks = ", ".join("?" * len(ACTIVE))
-        return self._database.row(f"SELECT 1 FROM jobs WHERE state IN ({marks}) LIMIT 1", ACTIVE) is not None
 
     def history(self, job: str, after: int) -> list[Row]:
         return self._database.rows(

@@ -17,9 +17,9 @@ from ..rounding import FloatArray, IntArray
 from ..threat import ThreatModel
 from .database import Row
 from .files import Arrays
-from .learners import entry_of
 from .radii import Radii
-from .spec import GIVEN, EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
+from .spec import EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
+from .titles import metric_title
 from .training import HISTORY_PREFIX
 
 NETWORK = "network"
@@ -106,14 +106,13 @@ def history_of(run: RunResult, after: int) -> History:
 def evaluation_of(job: Row, run: Row, dataset: tuple[str, str], radii: Radii, planned: int) -> Evaluation:
     """An evaluation's radii with what they were computed from; `dataset` is its name and title."""
     spec, training = EvaluationSpec.from_content(json.loads(job["spec"])), RunSpec.from_content(json.loads(run["spec"]))
-    given = training.learner == GIVEN
     name, title = dataset
     return Evaluation(
         dataset=name,
         dataset_title=title,
         fingerprint=training.dataset,
         learner=training.learner,
-        learner_title=run["title"].removesuffix(f" for {title}") if given else entry_of(training.learner).title,
+        learner_title=metric_title(training.learner, run["title"], title),
         parameters=training.parameters,
         seed=training.seed,
         kind=spec.kind,

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from .plain import plain
 from .visitor import PARAMETER, with_key, without_key
 
 LONGEST = 24
@@ -94,17 +95,18 @@ def short(text: str) -> str:
 def read_changes(
     query: Mapping[str, str], readers: Mapping[str, Callable[[str], Any]]
 ) -> tuple[dict[str, Any], list[str]]:
-    """What the address sets, and a sentence for each parameter that made no sense."""
+    """What the address sets, and a sentence (Markdown) for each parameter that made no sense."""
     changes: dict[str, Any] = {}
     notices = []
     for name, text in without_key(dict(query)).items():
         if name not in readers:
-            notices.append(f"The address has '{short(name)}', which is not a setting here; it was left out.")
+            notices.append(f"The address has '{plain(short(name))}', which is not a setting here; it was left out.")
             continue
         try:
             changes[name] = readers[name](text)
         except ValueError as reason:
-            notices.append(f"The address has {name}={short(text)}, but {reason}. The default is shown instead.")
+            shown = f"{name}={plain(short(text))}"
+            notices.append(f"The address has {shown}, but {plain(str(reason))}. The default is shown instead.")
     return changes, notices
 
 

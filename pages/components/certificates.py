@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 import arml_core as arml
 from arml_core.certify import METHODS
+from arml_core.curves import mean_radius
 from arml_core.figures import Probe, make_probe
 
 SEARCH_SECONDS = 0.06  # per point; whatever is still open then is shown as an interval
@@ -45,16 +46,11 @@ def probe_point(
     return make_probe(found, x[0], int(found.predicted[0]), neighbours[0], squared[0], row, label)
 
 
-def mean_radius(
-    knn: arml.MahalanobisKNN, X: NDArray[np.float64], y: NDArray[np.int64], norm: float
-) -> tuple[float, int]:
-    """The mean certified radius over the training points, each left out in turn, and how many of them are wrong.
+def mean_of_all(knn: arml.MahalanobisKNN, X: NDArray[np.float64], y: NDArray[np.int64], norm: float) -> float:
+    """The mean certified radius over the training points, each left out in turn.
 
-    Exact where that is quick for all points at once, else the `votes` lower bound. A point nothing can flip counts
-    with the largest radius of the others.
+    Exact where that is quick for all points at once, else the `votes` lower bound.
     """
     method = "exact" if best_method(knn.n_neighbors, norm) == "exact" else "votes"
     found = knn.certify(X, y, method=method, threat=arml.ThreatModel(norm=norm), exclude=np.arange(len(X)))
-    finite = found.lower[np.isfinite(found.lower)]
-    largest = float(finite.max()) if finite.size else 0.0
-    return float(np.minimum(found.lower, largest).mean()), int((~found.correct).sum())
+    return mean_radius(found.lower)

@@ -12,7 +12,7 @@ import arml_core as arml
 from arml_core.figures import SHAPE_WORDS, Plane, Probe, Window, hand_made_components, make_plane, window_for
 from arml_core.learners.registry import LEARNERS, get_learner
 
-from .certificates import SEARCH_SECONDS, mean_radius, probe_point
+from .certificates import SEARCH_SECONDS, mean_of_all, probe_point
 from .remember import remember
 from .view import EPOCH_STEP, EPOCHS, MOST_CLASSES, View
 
@@ -61,13 +61,6 @@ class Panel:
 
     @property
     def mean_radius(self) -> float:
-        return self._over_all()[0]
-
-    @property
-    def n_wrong(self) -> int:
-        return self._over_all()[1]
-
-    def _over_all(self) -> tuple[float, int]:
         return _mean(self.components, self.points.X, self.points.y, self.n_neighbors, self.probe.norm)
 
 
@@ -130,8 +123,8 @@ def _plane(g: Floats, X: Floats, y: Codes, names: tuple[str, ...], k: int, left_
 
 
 @remember(512)
-def _mean(g: Floats, X: Floats, y: Codes, k: int, norm: float) -> tuple[float, int]:
-    return mean_radius(_classifier(g, X, y, k), X, y, norm)
+def _mean(g: Floats, X: Floats, y: Codes, k: int, norm: float) -> float:
+    return mean_of_all(_classifier(g, X, y, k), X, y, norm)
 
 
 @remember(2048)

@@ -8,11 +8,14 @@ from typing import Any
 
 import streamlit as st
 
+from arml_core.datasets import dataset_info
+
 from . import session
 from .address import keys_of
 from .compute import TITLES, Points
 from .edits import fitting, most_neighbours
 from .lessons import LESSONS, base_view
+from .norms import NORM_TITLES
 from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, NORMS, PRESETS, View
 
 PRESET_TITLES = {
@@ -24,7 +27,6 @@ PRESET_TITLES = {
     "stretched": "Stretched",
     "imbalanced": "Imbalanced",
 }
-NORM_TITLES = {"l1": "ℓ1", "l2": "ℓ2", "linf": "ℓ∞"}
 TOOLS = ("Certify", "Add", "Move", "Delete")
 TOOL, NEW_CLASS, MOVING, REFUSED = "pg_tool", "pg_new_class", "pg_moving", "pg_refused"
 
@@ -103,8 +105,7 @@ def _data(view: View, points: Points) -> None:
     if view.data != "seven_points" and not edited:
         with st.expander("Number, noise, seed"):
             st.slider("Points", 6, 200, key=bound("n", view.n), on_change=_refit("n"))
-            own = {"moons": 0.15, "circles": 0.08, "blobs": 0.3, "xor": 0.35, "stretched": 0.08, "imbalanced": 0.35}
-            noise = own[view.data] if view.noise is None else view.noise
+            noise = dataset_info(view.data).options["noise"] if view.noise is None else view.noise
             st.slider("Noise", 0.0, 1.0, step=0.01, key=bound("noise", noise), on_change=_refit("noise"))
             st.number_input("Seed", 0, 9999, key=bound("seed", view.seed), on_change=_refit("seed"))
     if edited:

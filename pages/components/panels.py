@@ -16,6 +16,7 @@ from .chart import show_chart
 from .compute import Panel, Points, arml_training, panel_of, points_of
 from .controls import bound, method_picker
 from .csv_out import csv_bytes
+from .curve_words import MEAN_RULE
 from .on_demand import on_demand
 from .theme import current_style
 from .view import EPOCH_STEP, EPOCHS, View
@@ -26,7 +27,7 @@ HEIGHTS = {2: 440, 3: 330, 4: 380}
 LESSON_HEIGHT = 350
 MEAN_HELP = (
     "The mean radius over all training points, each certified without itself. "
-    "Exact for K = 1 and ℓ2, otherwise the proven lower bounds."
+    f"Exact for K = 1 and ℓ2, otherwise the proven lower bounds. {MEAN_RULE}"
 )
 
 

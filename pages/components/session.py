@@ -9,6 +9,7 @@ import streamlit as st
 
 from .address import put_into_address
 from .lessons import LESSONS, base_view
+from .plain import plain
 from .view import View, from_query, to_query
 from .visitor import without_key
 
@@ -36,7 +37,7 @@ def _read(query: dict[str, str]) -> tuple[View, list[str]]:
     lesson, step = query.get("lesson", ""), query.get("step", "1")
     notices = []
     if lesson and lesson not in LESSONS:
-        notices.append(f"There is no lesson '{lesson[:24]}'; there are {', '.join(LESSONS)}.")
+        notices.append(f"There is no lesson '{plain(lesson[:24])}'; there are {', '.join(LESSONS)}.")
         query = {name: text for name, text in query.items() if name not in ("lesson", "step")}
         lesson = ""
     base = base_view(lesson, int(step) if step in ("1", "2", "3", "4", "5") else 1)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from arml_core.jobs import Client, is_shared, new_key
 
-from .jobs import open_store
+from .store import open_store
 
 PARAMETER = "key"
 _KEY = "visitor_key"

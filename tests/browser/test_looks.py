@@ -1,4 +1,4 @@
-"""Both pages, three widths, both themes: nothing overflows, and a screenshot of each stays for a human to look at."""
+"""Start and Playground at three widths in both themes, with a screenshot of each for a human to look at."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDTHS = {390: 844, 1280: 900, 1920: 1080}
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("path", ["/", "/playground"], ids=["start", "playground"])
-def test_screenshot(open_page, path: str, width: int, dark: bool) -> None:
+def test_nothing_overflows_in_either_theme(open_page, path: str, width: int, dark: bool) -> None:
     page = open_page(path, width, WIDTHS[width], dark)
     page.wait_for_timeout(300)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)

@@ -144,5 +144,6 @@ def test_every_awkward_case_holds_against_random_moves(seed):
     delta = rng.normal(size=(800, n_features))
     delta[:, list(case.threat.frozen)] = 0
     delta /= np.linalg.norm(costs * delta, case.threat.norm, axis=1, keepdims=True)
+    assert len(case.points) > 0
     for x, lower, label in zip(case.points, certificates.lower, certificates.predicted, strict=True):
         assert np.all(knn.predict(x + min(lower, 100.0) * JUST_INSIDE * delta) == label)

@@ -93,6 +93,29 @@ def test_the_confidence_band_is_dkws_around_both_curves() -> None:
     np.testing.assert_allclose(high.y, arml.dkw_band(found["ARML, certified"].y, 100, 0.9)[1])
 
 
+def test_a_name_from_a_file_is_shown_as_it_is_and_exported_as_it_is() -> None:
+    name = "<a href='//a.b'>Log in</a> %{x} & more, in one name that is rather long"
+    mine = RobustLine(
+        name,
+        LOWER,
+        UPPER,
+        certificate="Votes",
+        attack="White-box attack",
+        paper_radii=np.array([0.1]),
+        paper_certified=np.array([0.5]),
+    )
+    other = RobustLine("Euclidean", LOWER, certificate="Theorem 1")
+    curves, bars = curves_figure([mine, other], LIGHT), verdicts_figure([mine, other], 0.2)
+    shown = [text for trace in curves.data for text in (trace.name, trace.hovertemplate or "")]
+    shown += [str(label) for trace in bars.data for label in trace.y]
+    named = [text for text in shown if "Log in" in text]
+    assert len(named) >= 9
+    for text in named:
+        assert "&lt;a href='//a.b'&gt;Log in&lt;/a&gt; %&#123;x} &amp; more, in one name that is rather long" in text
+    assert name in set(curves_table([mine])["method"])
+    assert verdicts_table([mine], 0.2).loc[0, "method"] == name
+
+
 def test_the_table_equals_the_plot() -> None:
     radii = np.array([0.0, 0.2, 0.4])
     lines = [LINE, RobustLine("NCA", LOWER, place=1, paper_radii=radii, paper_certified=radii)]

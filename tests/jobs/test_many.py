@@ -3,6 +3,7 @@
 import sqlite3
 
 from arml_core.jobs import Client
+from arml_core.jobs.states import ACTIVE
 
 from .conftest import PATIENCE, eventually, run_python
 
@@ -41,7 +42,7 @@ def test_two_hundred_jobs_from_eight_clients(home):
             "NEW.lease IS NOT OLD.lease BEGIN INSERT INTO starts (job) VALUES (NEW.id); END"
         )
     Client().start_worker()
-    eventually(lambda: not client.store.requests.any_active(), 2 * PATIENCE)
+    eventually(lambda: not client.list(ACTIVE, limit=1), 2 * PATIENCE)
     done = client.list(("done",), limit=1000)
     assert {status.id for status in done} == {status.id for status in queued}
     assert all(status.attempt == 1 for status in done)

@@ -10,9 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
+from arml_core.jobs import Client, new_key
 from pages.components import session
 from pages.components.address import Choices
+from pages.components.curve_words import MEAN_RULE
 from pages.components.picture_clicks import Hit, read_hit
+from pages.components.store import open_store
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,11 +55,42 @@ def test_start_says_what_this_is_and_shows_a_true_certificate() -> None:
     assert [box.label for box in app.expander] == ["The formula", "The data behind the picture (CSV)"]
 
 
+def test_start_lists_a_visitors_own_jobs_and_keeps_their_key(monkeypatch) -> None:
+    monkeypatch.setenv("ARML_SHARED", "1")
+    open_store.clear()
+    ann = new_key()
+    client = Client(owner=ann, start=False)
+    client.stop_worker()  # the jobs stay in the queue
+    data = replace(arml.load_dataset("iris"), group="file", title="[Log in](//a.b)", X_test=np.ones((2, 4)))
+    for seed in range(7):
+        client.train(data, "arml", seed=seed)
+    hers = page("app", key=ann)
+    rows = [str(row.proto.text) for row in hers.get("progress")]
+    assert len(rows) == 5
+    assert "Log in" in rows[0]
+    assert "[Log in]" not in rows[0]
+    assert "waiting, place 1 in the queue" in rows[0]
+    assert any(text.value == "and 2 more" for text in hers.caption)
+    assert any("This address is private" in text.value for text in hers.caption)
+    assert query(hers) == {"key": ann}
+    hers.query_params.clear()  # as another page's link to Start does
+    assert query(hers.run()) == {"key": ann}
+    for stranger in (page("app"), page("app", key=new_key())):
+        assert any("No job is running" in text.value for text in stranger.markdown)
+    open_store.clear()
+
+
 def test_playground_opens_on_three_methods() -> None:
     app = page("pages/playground")
     assert [app.selectbox(key=f"pg_method{i}").value for i in range(3)] == ["euclidean", "nca", "arml"]
     assert radii(app) == ["0.709", "0.113", "1.11"]
     assert query(app) == {}
+
+
+def test_the_mean_says_how_it_counts_points_nothing_can_flip() -> None:
+    means = [tile for tile in page("pages/playground").metric if tile.label == "Mean of all"]
+    assert len(means) == 3
+    assert all(MEAN_RULE in tile.help for tile in means)
 
 
 def test_every_control_goes_into_the_address() -> None:
@@ -98,6 +132,15 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
         assert part in notice.value
     assert not app.warning
     assert query(app) == {}
+
+
+@pytest.mark.parametrize("name", ["playground", "train", "compare", "certify", "inspect", "paper"])
+def test_words_from_the_address_format_nothing(name: str) -> None:
+    link = "[Log in](//a.b)"
+    app = page(f"pages/{name}", **{link: "1", "k": link, "hide": link, "lesson": link})
+    said = [element.value for kind in (app.caption, app.info) for element in kind]
+    assert any("Log in" in text for text in said)
+    assert not any(link in text for text in said)
 
 
 def test_k_larger_than_the_points_allow_is_made_to_fit() -> None:

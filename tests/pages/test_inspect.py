@@ -29,8 +29,8 @@ from pages.components.inspect.desk import Desk, Task, desk
 from pages.components.inspect.snippet import metric_lines, point_lines
 from pages.components.inspect.sources import load_catalogue, resolve
 from pages.components.inspect.study import Prepared, Question, begin, changes, hunt, pursue, twin_rows
-from pages.components.jobs import open_store
 from pages.components.plain import plain
+from pages.components.store import open_store
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -308,6 +308,15 @@ def test_a_metric_of_the_store_shows_rank_directions_and_what_it_ignores() -> No
     data, knn = knn_of("iris", 1, metric=g.T @ g)
     radius = knn.certify(data.X_test[:1], data.y_test[:1], method="exact").lower[0]
     assert float(tile(point, "Proved")) == pytest.approx(radius, rel=1e-2)
+
+
+def test_a_run_whose_learner_is_offered_no_longer_keeps_its_name() -> None:
+    client = Client(start=False)
+    run = client.add_metric("iris", np.eye(4)).id
+    with client.store.database.writing() as connection:
+        old = "UPDATE jobs SET spec = replace(spec, '\"given\"', '\"withdrawn\"') WHERE id = ?"
+        assert connection.execute(old, (run,)).rowcount == 1
+    assert load_catalogue().sources["iris"][run[:12]].title == f"withdrawn · run {run[:4]}"
 
 
 def test_pictures_show_directions_of_image_data() -> None:

@@ -25,13 +25,13 @@ from arml_core.reproduce.plan import Effort, figure1, table
 from arml_core.reproduce.run import ask, find
 from arml_core.reproduce.tables import Tables
 from arml_core.results import FOLDER, Evaluation, read_results, shipped
-from pages.components.jobs import open_store
 from pages.components.paper import facts
 from pages.components.paper.choices import SECTIONS, View
 from pages.components.paper.marks import marked, signed
 from pages.components.paper.origin import origin
 from pages.components.paper.recompute import Number, outcome_table
 from pages.components.paper.tables import number_of
+from pages.components.store import open_store
 
 from ..jobs.conftest import end_worker
 

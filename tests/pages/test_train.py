@@ -12,13 +12,24 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
+from arml_core.curves import mean_radius
 from arml_core.datasets import read_dataset
+from arml_core.figures import RobustLine
+from arml_core.figures.words import radius_down
 from arml_core.jobs import Client, JobStatus, PointsSpec, new_key
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from arml_core.neural import NetworkCurve
-from pages.components.jobs import open_store
+from pages.components.curve_words import (
+    BOTH_CAPTION,
+    EXACT_CAPTION,
+    MEAN_RULE,
+    PROVED_CAPTION,
+    REACHED_CAPTION,
+    curves_caption,
+)
 from pages.components.metric_file import LARGEST_MB, read_metric
+from pages.components.store import open_store
 from pages.components.train import queue
 from pages.components.train.catalog import Offer, describe, offers
 from pages.components.train.choices import (
@@ -33,7 +44,7 @@ from pages.components.train.evaluate import certificate_for, compare_query, line
 from pages.components.train.plan import MOST_TRAININGS, make_plan
 from pages.components.train.queue import selected_job
 from pages.components.train.snippet import evaluation_lines, training_lines
-from pages.components.train.words import BADGES, progress_words, state_words, under_way
+from pages.components.train.words import BADGES, progress_words, seed_words, state_words, under_way
 from tests.browser.dashboard import stop_worker
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +100,12 @@ def query(app: AppTest) -> dict[str, str]:
 
 def texts(app: AppTest) -> str:
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error, app.success, app.subheader)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def drawn(app: AppTest) -> str:
+    """The figures and their alternative texts, as they are sent."""
+    return "\n".join(str(chart.proto) for chart in app.get("bidi_component"))
 
 
 def offer(**changes) -> Offer:
@@ -226,6 +242,11 @@ def test_a_method_without_chance_runs_once_whatever_the_seeds() -> None:
     plan = make_plan(chosen, {"wine": offer()}, None)
     assert [len(training.seeds) for training in plan.trainings] == [3, 1, 1]
     assert plan.count == 5
+
+
+def test_the_estimate_of_each_is_a_table_with_alternative_text() -> None:
+    (table,) = page(datasets="wine", methods="arml~lmnn").dataframe
+    assert table.proto.alt == "Seeds, time and memory of each training"
 
 
 def test_too_many_trainings_are_counted() -> None:
@@ -398,7 +419,7 @@ def test_an_evaluation_is_asked_for_as_chosen_and_drawn_with_the_engines_numbers
     knn = arml.MahalanobisKNN(3, metric=client.run(run)).fit(data.X_train, data.y_train)
     engine = knn.certify(x, y, "votes", arml.ThreatModel("linf"))
     shown = {metric.label: metric.value for metric in app.metric}
-    assert shown["Mean certified radius"] == f"{engine.lower.mean():.4g}"
+    assert shown["Mean certified radius"] == radius_down(engine.lower.mean())
     assert shown["Clean error"] == f"{1 - engine.correct.mean():.3f}"
     (line,) = lines_of("ARML", [client.evaluation(asked[kind].id) for kind in ("certify", "attack")])
     np.testing.assert_allclose(line.certified, engine.lower, rtol=1e-12)
@@ -428,10 +449,39 @@ def test_curves_under_way_are_drawn_on_the_points_both_sides_have(client, run: s
     assert (len(alone.certified), alone.partial) == (25, False)
 
 
-def test_only_certificates_that_exist_are_offered() -> None:
-    assert supported(1, "l2", box=False) == ["exact", "votes", "theorem1", "search"]
-    assert supported(2, "l2", box=False) == ["votes", "search"]
-    assert supported(11, "linf", box=True) == ["votes", "theorem1", "search"]
+def test_the_caption_speaks_of_what_is_drawn_and_tiles_name_their_certificate(client, run: str) -> None:
+    points = PointsSpec("evaluation", 9)
+    asked = {method: client.certify(run, 1, method, points=points) for method in ("exact", "votes")}
+    for job in asked.values():
+        assert client.wait(job.id, PATIENCE).state == "done"
+    app = page(job=run, curve=asked["votes"].id)
+    assert PROVED_CAPTION in texts(app)
+    assert "ashed" not in texts(app)
+    tiles = {tile.label: tile for tile in app.metric}
+    assert set(tiles) == {"Clean error", "Mean certified radius, Exact", "Mean certified radius, Votes"}
+    for method in ("exact", "votes"):
+        tile = tiles[f"Mean certified radius, {method.capitalize()}"]
+        assert tile.value == radius_down(mean_radius(client.evaluation(asked[method].id).lower))
+        assert MEAN_RULE in tile.help
+
+
+@pytest.mark.parametrize(
+    ("line", "caption"),
+    [
+        (RobustLine("a", np.ones(2), np.ones(2), exact=True), EXACT_CAPTION),
+        (RobustLine("a", np.ones(2), np.ones(2)), BOTH_CAPTION),
+        (RobustLine("a", np.ones(2)), PROVED_CAPTION),
+        (RobustLine("a", None, np.ones(2)), REACHED_CAPTION),
+    ],
+)
+def test_a_caption_for_each_case(line: RobustLine, caption: str) -> None:
+    assert curves_caption([line]) == caption
+
+
+def test_only_certificates_that_exist_are_offered_the_tightest_first() -> None:
+    assert supported(1, "l2", box=False) == ["exact", "search", "votes", "theorem1"]
+    assert supported(2, "l2", box=False) == ["search", "votes"]
+    assert supported(11, "linf", box=True) == ["search", "votes", "theorem1"]
     assert "exact" not in supported(1, "l2", box=True)
     assert certificate_for(Chosen(k=11), box=False) == "votes"
     assert certificate_for(Chosen(k=1), box=False) == "exact"
@@ -453,6 +503,31 @@ def test_an_uploaded_matrix_becomes_a_run_that_can_be_shown(client) -> None:
     app = page(job=added.id)
     assert any("Mine for Two moons" in heading.value for heading in app.subheader)
     assert "A metric from elsewhere" in texts(app)
+
+
+def test_a_metric_is_called_by_its_own_name_whatever_the_files_is(client) -> None:
+    data = replace(read_dataset(TABLE.encode(), label="label", name="x.csv"), title="data for me.csv")
+    added = client.add_metric(data, np.eye(2), "Mine")
+    asked = client.certify(added.id, 1, "exact", points=PointsSpec("train", 5))
+    assert client.wait(asked.id, PATIENCE).state == "done"
+    assert client.evaluation(asked.id).learner_title == "Mine"
+    assert "Mine, certified" in drawn(page(job=added.id))
+
+
+def test_a_training_whose_method_is_offered_no_longer_is_still_shown(client, run: str, monkeypatch) -> None:
+    asked = client.certify(run, 3, "votes", points=PointsSpec("evaluation", 5))
+    assert client.wait(asked.id, PATIENCE).state == "done"
+    monkeypatch.delitem(LEARNERS, "arml")
+    app = page(job=run, methods="nca", curve=asked.id)
+    assert "arml is offered here no longer" in texts(app)
+    assert "arml, certified" in drawn(app)
+    assert "random_state=3" in training_lines(client.status(run).spec, offer())
+
+
+def test_a_seed_is_named_where_one_is_drawn_from(monkeypatch) -> None:
+    monkeypatch.setitem(LEARNERS, "sober", replace(LEARNERS["arml"], name="sober", seeded=False))
+    for learner, words in (("arml", " · seed 3"), ("lfda", ""), ("sober", "")):
+        assert seed_words(status("done", content={"kind": "train", "learner": learner, "seed": 3})) == words
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 import streamlit as st
 
 from arml_core.jobs import Client, DamagedFile, JobStatus, StoreError, UnknownJob
-from arml_core.jobs.learners import entry_of
 from arml_core.results import Evaluation, shipped
 from arml_core.threat import ThreatModel
 
-from ..visitor import looking, visitor_key
+from ..runs import changed_words, dataset_label, run_title
+from ..visitor import looking
 
 ORDER = ("splice", "pendigits", "satimage", "usps", "mnist", "fashion_mnist")
 PLACES = {"euclidean": 0, "nca": 1, "lmnn": 2, "itml": 3, "lfda": 4, "arml": 5}
@@ -22,7 +22,6 @@ OWN_PLACE = 6
 LISTED = 500
 MOST_OWN = 4
 KEY_LENGTH = 12
-GIVEN = "given"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +131,7 @@ def _finished(_client: Client, job: str, finished: float | None) -> Evaluation |
 def _shipped_runs(ready: Iterable[Evaluation]) -> tuple[Run, ...]:
     grouped: dict[tuple[str, str, str], list[Evaluation]] = {}
     for evaluation in ready:
-        changed = _changes(evaluation.learner, evaluation.parameters)
+        changed = changed_words(evaluation.learner, evaluation.parameters)
         grouped.setdefault((evaluation.dataset, evaluation.learner, changed), []).append(evaluation)
     runs, places = [], dict(PLACES)
     for (dataset, learner, changed), evaluations in grouped.items():
@@ -159,40 +158,18 @@ def _store_runs(client: Client, jobs: Iterable[JobStatus]) -> list[tuple[Run, st
         if training.state != "done" and id not in computed:
             continue
         try:
-            name, title = _label(client, training.dataset, visitor_key())
+            name, title = dataset_label(client, training.dataset)
         except (UnknownJob, StoreError):
             continue
         learner = str(training.content["learner"])
-        parameters = training.content["parameters"]
-        changed = "" if learner == GIVEN else _changes(learner, parameters)
-        if learner == GIVEN:
-            what = training.title.removesuffix(f" for {title}")
-        else:
-            entry = entry_of(learner)
-            seed = f", seed {training.content['seed']}" if entry.seeded else ""
-            what = f"{entry.title}{changed}{seed}"
+        changed = changed_words(learner, training.content["parameters"])
         dataset = name or training.dataset[:KEY_LENGTH]
-        label = f"{what} · run {id[:4]}"
+        label = run_title(training, title)
         own = tuple(computed.get(id, ()))
         newest = max((job.created for job in own), default=training.created)
         run = Run(id[:KEY_LENGTH], label, dataset, training.dataset, learner, not changed, 0, (), training, own)
         found.append((newest, run, title))
     return [(run, title) for _, run, title in sorted(found, key=lambda entry: -entry[0])]
-
-
-@st.cache_data(max_entries=400, ttl=600, show_spinner=False)
-def _label(_client: Client, fingerprint: str, visitor: str | None) -> tuple[str, str]:
-    return _client.dataset_label(fingerprint)
-
-
-def _changes(learner: str, parameters: Mapping[str, Any]) -> str:
-    """Where a training departs from the learner's defaults, in words."""
-    try:
-        defaults = {p.name: p.default for p in entry_of(learner).parameters}
-    except ValueError:
-        return ""
-    changed = {name: value for name, value in parameters.items() if defaults.get(name, value) != value}
-    return "".join(f", {name.replace('_', ' ')} {value}" for name, value in changed.items())
 
 
 def _order(dataset: str) -> tuple[int, str]:

@@ -15,12 +15,12 @@ from arml_core.reproduce import published
 from arml_core.results import Evaluation
 from arml_core.threat import ThreatModel
 
+from ..norms import NORM_TITLES
 from .catalogue import MOST_OWN, OWN_PLACE, Catalogue, Run, evaluations_of, limits_of
 from .choices import View
 
 T = TypeVar("T")
 NORM_KEYS = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
-NORM_TITLES = {"l1": "ℓ1", "l2": "ℓ2", "linf": "ℓ∞"}
 LIMIT_WORDS = {"free": "steps anywhere", "box": "steps inside a box", "special": "costs or frozen features"}
 
 
@@ -230,14 +230,17 @@ def _paper_values(name: str, learner: str, setting: Setting) -> dict[str, np.nda
 
 def _notes(shown: Sequence[tuple[Run, Contender]], lines: Sequence[RobustLine]) -> list[str]:
     notes = []
+    shared: dict[str, list[str]] = {}
     for run, contender in shown:
         sizes = [len(e) for e in contender.evaluations]
         notes += [_partial(run, evaluation) for evaluation in contender.evaluations if not evaluation.whole]
         if len(set(sizes)) > 1:
-            notes.append(
-                f"{run.label}: {sizes[0]:,} points were certified and {sizes[1]:,} attacked; "
+            sentence = (
+                f"{sizes[0]:,} points were certified and {sizes[1]:,} attacked; "
                 f"both curves show the {contender.n_points:,} they share."
             )
+            shared.setdefault(sentence, []).append(run.label)
+    notes += [f"{', '.join(labels)}: {sentence}" for sentence, labels in shared.items()]
     counts = {contender.n_points for _, contender in shown}
     if len(counts) > 1:
         each = ", ".join(f"{run.label} {contender.n_points:,}" for run, contender in shown)
@@ -246,7 +249,7 @@ def _notes(shown: Sequence[tuple[Run, Contender]], lines: Sequence[RobustLine]) 
         notes.append("The certificates differ between the methods; a tighter one makes a method look safer.")
     if len({line.attack for line in lines if line.attack}) > 1:
         notes.append("The attacks differ between the methods; a stronger one makes a method look weaker.")
-    return _merged(notes)
+    return list(dict.fromkeys(notes))
 
 
 def _partial(run: Run, evaluation: Evaluation) -> str:
@@ -256,18 +259,6 @@ def _partial(run: Run, evaluation: Evaluation) -> str:
     if state in ("cancelled", "failed", "lost"):
         return f"{count}, then the job was {'cancelled' if state == 'cancelled' else 'interrupted'}. Retry it on Train."
     return f"{count} so far; the curve follows while the job runs."
-
-
-def _merged(notes: list[str]) -> list[str]:
-    """Sentences that say the same about several methods, once."""
-    merged: dict[str, list[str]] = {}
-    for note in notes:
-        label, colon, rest = note.partition(": ")
-        if colon and "both curves show" in rest:
-            merged.setdefault(rest, []).append(label)
-        else:
-            merged.setdefault(note, [])
-    return [f"{', '.join(labels)}: {rest}" if labels else rest for rest, labels in merged.items()]
 
 
 def _paper_notes(name: str, lines: Sequence[RobustLine], setting: Setting, view: View, box_offered: bool) -> list[str]:

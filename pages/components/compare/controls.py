@@ -10,8 +10,9 @@ import streamlit as st
 from arml_core.comparison import BEST, NONE
 
 from ..address import keys_of
+from ..norms import NORM_TITLES
 from .catalogue import Catalogue
-from .charts import LIMIT_WORDS, NORM_TITLES, Scene
+from .charts import LIMIT_WORDS, Scene
 from .choices import CHOICES, View
 
 CERTIFICATE_TITLES = {

@@ -8,6 +8,7 @@ from arml_core.comparison import BEST, NONE
 from arml_core.jobs import PointsSpec, StoreError
 from arml_core.threat import ThreatModel
 
+from ..plain import plain
 from ..visitor import asking, looking
 from .catalogue import LISTED, Run, signature_of
 from .charts import Chart, Scene
@@ -39,7 +40,7 @@ def show_offers(view: View, scene: Scene, charts: list[Chart]) -> None:
                 chart = next((chart for chart in charts if chart.dataset == name), None)
                 _offer(run, view, scene, chart)
     for message in st.session_state.pop(ASKED, []):
-        st.info(message)
+        st.info(plain(message))
 
 
 def _offer(run: Run, view: View, scene: Scene, chart: Chart | None) -> None:
@@ -50,7 +51,7 @@ def _offer(run: Run, view: View, scene: Scene, chart: Chart | None) -> None:
     n = min(points, 1000)
     words = f"{certificate} certificate" + ("" if attack is None else f" and {attack} attack")
     st.button(
-        f"Evaluate {run.label} for K = {k}",
+        f"Evaluate {plain(run.label)} for K = {k}",
         key=f"cmp_evaluate_{run.key}",
         on_click=_ask,
         args=(run, k, norm, certificate, attack, n, chart),

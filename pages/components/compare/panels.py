@@ -17,7 +17,9 @@ from arml_core.figures.words import radius_down
 from ..address import link_to
 from ..chart import Mark, show_chart
 from ..csv_out import csv_bytes
+from ..curve_words import curves_caption
 from ..on_demand import on_demand
+from ..plain import plain
 from ..theme import current_style
 from .charts import Chart, Scene
 from .choices import CHOICES, View, write_names
@@ -26,15 +28,6 @@ from .pictures import picture_buttons
 from .snippet import computed_lines, stored_lines
 
 HEIGHT = 500
-CAPTION = (
-    "Lower is safer. Solid is proved: no step of length ε makes more points wrong. Dashed was reached by an attack. "
-    "The truth lies in the shaded part between."
-)
-EXACT_CAPTION = "Lower is safer. Every radius is known exactly here: one line for each metric, nothing undecided."
-PROVED_CAPTION = "Lower is safer. Solid is proved: no step of length ε makes more points wrong."
-REACHED_CAPTION = (
-    "Lower is safer. Dashed was reached by an attack; a stronger one may reach more. Nothing is proved here."
-)
 FORMULA = r"""
 Point $x$ with label $y$ has the robust radius $\varepsilon^*(x) = \min \{\lVert\delta\rVert : f(x+\delta) \ne y\}$,
 which is 0 if the answer is already wrong. The **robust error** is the share of points with
@@ -127,7 +120,7 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
     style = current_style()
     upto = largest_radius(chart.lines)
     confidence = CONFIDENCE if view.band else None
-    st.markdown(f"**{chart.title}**")
+    st.markdown(f"**{plain(chart.title)}**")
     show_chart(
         curves_spec(
             chart.lines,
@@ -141,26 +134,17 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
         alt=curves_alt(chart.lines, epsilon, chart.norm),
         mark=Mark(min(epsilon, upto), f"ε = {epsilon:g}", style.ink),
     )
-    st.caption(_caption(chart))
+    st.caption(curves_caption(chart.lines))
     if "export" not in view.hide:
         _exports(chart, index, upto, confidence)
-
-
-def _caption(chart: Chart) -> str:
-    """What to look for, by what is drawn."""
-    if all(line.exact for line in chart.lines):
-        return EXACT_CAPTION
-    if all(line.certified is None for line in chart.lines):
-        return REACHED_CAPTION
-    return PROVED_CAPTION if all(line.empirical is None for line in chart.lines) else CAPTION
 
 
 def _show_notes(chart: Chart) -> None:
     """What is missing, partial or not alike."""
     for refusal in chart.refused:
-        st.info(refusal, icon="ℹ️")
+        st.info(plain(refusal), icon="ℹ️")
     for note in chart.notes:
-        st.caption(note)
+        st.caption(plain(note))
 
 
 def _exports(chart: Chart, index: int, upto: float, confidence: float | None) -> None:
@@ -188,7 +172,9 @@ def _show_bars(chart: Chart, index: int, epsilon: float, view: View) -> None:
         order = list(table["method"])
         bars = verdicts_spec(sorted(chart.lines, key=lambda line: order.index(line.name)), epsilon, current_style())
     except ValueError as reason:
-        st.error(f"These results contradict each other: {reason}. One of them was not made for this metric.")
+        st.error(
+            f"These results contradict each other: {plain(str(reason))}. One of them was not made for this metric."
+        )
         return
     show_chart(
         bars,
@@ -204,7 +190,7 @@ def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:
     except ValueError:  # said above the bars
         return
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {chart.title}' if titled else ''}**", width="content")
+        st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {plain(chart.title)}' if titled else ''}**", width="content")
         st.download_button(
             "Table as CSV",
             data=lambda: csv_bytes(table.assign(epsilon=epsilon)),
@@ -217,7 +203,7 @@ def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as people read it: three digits, what is proved rounded down, the best of each column marked."""
+    """The table as people read it (Markdown): three digits, what is proved rounded down, each column's best marked."""
     best = best_rows(table)
     shown: dict[str, list[str]] = {"": [str(rank) for rank in range(1, len(table) + 1)]}
     for column, title in COLUMNS.items():
@@ -231,7 +217,7 @@ def _cell(value: object, written: Callable[[float], str], is_best: bool) -> str:
     if isinstance(value, float):
         text = "–" if math.isnan(value) else written(value)
     else:
-        text = f"{value:,}" if isinstance(value, int) else str(value)
+        text = f"{value:,}" if isinstance(value, int) else plain(str(value))
     return f"**{text}** ★" if is_best else text
 
 
@@ -267,10 +253,10 @@ def made_table(charts: list[Chart]) -> pd.DataFrame:
 
 
 def _made(charts: list[Chart]) -> None:
-    st.table(made_table(charts), border="horizontal", hide_index=True, alt="How each curve was computed")
+    st.table(made_table(charts).map(plain), border="horizontal", hide_index=True, alt="How each curve was computed")
 
 
-def pinned_link(charts: list[Chart], scene: Scene, epsilon: float) -> str:
+def pinned_link(scene: Scene, epsilon: float) -> str:
     """The address of this very view: what the page chose by itself is written out too."""
     view = CHOICES.current()
     shipped = dict.fromkeys(run.key for runs in scene.chosen.values() for run in runs if run.job is None)
@@ -285,11 +271,11 @@ def pinned_link(charts: list[Chart], scene: Scene, epsilon: float) -> str:
 
 def _copy(charts: list[Chart], scene: Scene, epsilon: float) -> None:
     st.markdown("This link opens the same view in any browser that reaches this dashboard:")
-    st.code(pinned_link(charts, scene, epsilon), language=None, wrap_lines=True)
+    st.code(pinned_link(scene, epsilon), language=None, wrap_lines=True)
     confidence = CONFIDENCE if CHOICES.current().band else None
     for chart in charts:
         upto = largest_radius(chart.lines)
-        st.markdown(f"**{chart.title}.** These lines draw the chart from the stored radii:")
+        st.markdown(f"**{plain(chart.title)}.** These lines draw the chart from the stored radii:")
         st.code(stored_lines(chart, epsilon, upto, confidence), language="python")
         scratch = computed_lines(chart, epsilon)
         if scratch is None:

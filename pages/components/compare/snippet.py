@@ -6,10 +6,11 @@ from typing import Any
 
 from arml_core.comparison import Contender
 from arml_core.figures import RobustLine
+from arml_core.jobs.spec import GIVEN
 from arml_core.results import Evaluation
 from arml_core.threat import ThreatModel
 
-from .catalogue import GIVEN, Run
+from .catalogue import Run
 from .charts import Chart
 
 
@@ -18,11 +19,10 @@ def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | 
     evaluations = [e for contender in chart.contenders for e in contender.evaluations]
     from_store = any("job" in e.made and not _is_shipped(chart, e) for e in evaluations)
     from_files = any(_is_shipped(chart, e) for e in evaluations)
-    uses_threat = from_files
     return "\n".join(
         [
             *(["import numpy as np", ""] if any(line.paper_radii is not None for line in chart.lines) else []),
-            *(["import arml_core as arml"] if uses_threat else []),
+            *(["import arml_core as arml"] if from_files else []),
             "from arml_core.comparison import alone, join",
             "from arml_core.figures import RobustLine, curves_figure, verdicts_table",
             *(["from arml_core.jobs import Client"] if from_store else []),

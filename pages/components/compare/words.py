@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
-from .charts import LIMIT_WORDS, NORM_TITLES, Scene
-
-PAGES = Path(__file__).parents[2]
+from ..norms import NORM_TITLES
+from .charts import LIMIT_WORDS, Scene
 
 
 def show_empty() -> None:
@@ -21,8 +18,8 @@ def show_empty() -> None:
     )
     st.markdown("Train a metric and evaluate it; its curves appear here while they are computed. Or compute results:")
     st.code("python -m arml_core reproduce table2 --dataset splice", language="bash")
-    _door("train", "Train a metric")
-    _door("playground", "Or play with seven points first")
+    st.page_link("pages/train.py", label="Train a metric", icon="➡️")
+    st.page_link("pages/playground.py", label="Or play with seven points first", icon="➡️")
 
 
 def show_nothing_fits(scene: Scene) -> None:
@@ -36,8 +33,3 @@ def show_nothing_fits(scene: Scene) -> None:
         "Below is what there is; choose it on the left.",
         icon="ℹ️",
     )
-
-
-def _door(page: str, label: str) -> None:
-    if (PAGES / f"{page}.py").exists():
-        st.page_link(f"pages/{page}.py", label=label, icon="➡️")

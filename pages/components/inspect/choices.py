@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from ..address import Choices, flag, one_of, several_of, whole
+from ..norms import NORM_TITLES
 
-NORMS = {"l1": "ℓ1", "l2": "ℓ2", "linf": "ℓ∞"}
 SHOWS = {"point": "One point", "metric": "The metric"}
 PARTS = {"test": "Test row", "train": "Training row"}
 WANTS = {"any": "any row", "right": "answered right", "wrong": "answered wrong"}
@@ -64,7 +64,7 @@ CHOICES = Choices(
         "part": one_of(tuple(PARTS)),
         "row": whole(0, 9_999_999),
         "k": whole(1, MOST_NEIGHBOURS),
-        "norm": one_of(tuple(NORMS)),
+        "norm": one_of(tuple(NORM_TITLES)),
         "own": flag,
         "want": one_of(tuple(WANTS)),
         "seconds": seconds,

@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from ..address import keys_of
-from .choices import CHOICES, NORMS, PARTS, SECONDS, SHOWS, WANTS, View
+from ..norms import NORM_TITLES
+from .choices import CHOICES, PARTS, SECONDS, SHOWS, WANTS, View
 from .sources import EUCLIDEAN, Catalogue, Source
 
 HUNT = "inspect_hunt"
@@ -81,9 +82,9 @@ def point_sidebar(view: View, n_train: int, k: int) -> None:
     if "norm" not in view.hide:
         st.segmented_control(
             "Length of a step",
-            list(NORMS),
+            list(NORM_TITLES),
             required=True,
-            format_func=NORMS.__getitem__,
+            format_func=NORM_TITLES.__getitem__,
             key=bound("norm", view.norm),
             on_change=on_change("norm", seconds=SECONDS[0]),
             width="stretch",

@@ -7,15 +7,17 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.datasets import Dataset
+from arml_core.figures.labels import as_label
 from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
-from arml_core.figures.rows import BARS_SHOWN, as_label, change_figure
+from arml_core.figures.rows import BARS_SHOWN, change_figure
 from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
 from arml_core.figures.words import number, radius_down, radius_up
 
 from ..chart import show_chart
+from ..norms import NORM_TITLES
 from ..plain import plain
 from ..theme import current_style
-from .choices import CHOICES, NORMS, PARTS, SECONDS, View
+from .choices import CHOICES, PARTS, SECONDS, View
 from .metric_view import csv_button
 from .study import Prepared, Study, changes, twin_rows
 
@@ -66,7 +68,7 @@ def show_point(view: View, prepared: Prepared, study: Study) -> None:
 
 
 def _tiles(data: Dataset, study: Study) -> None:
-    norm = NORMS[study.question.norm]
+    norm = NORM_TITLES[study.question.norm]
     answer, label = data.class_names[study.predicted], data.class_names[study.label]
     with st.container(horizontal=True, key="inspect_tiles"):
         st.metric("Answer", plain(answer), width="content")
@@ -93,7 +95,7 @@ def reached(study: Study) -> str:
 
 def point_words(data: Dataset, study: Study) -> str:
     """What is known about the point, as Markdown."""
-    norm, ask = NORMS[study.question.norm], study.question
+    norm, ask = NORM_TITLES[study.question.norm], study.question
     answer, label = plain(data.class_names[study.predicted]), plain(data.class_names[study.label])
     who = f"{PARTS[ask.part]} {ask.row}" + (", certified without itself" if ask.part == "train" else "")
     if study.wrong:
@@ -166,7 +168,7 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
 
 
 def _trail(view: View, data: Dataset, study: Study) -> None:
-    norm = NORMS[study.question.norm]
+    norm = NORM_TITLES[study.question.norm]
     st.markdown("**From proof to attack**")
     show_chart(
         trail_figure(study.marks, current_style(), norm=norm),

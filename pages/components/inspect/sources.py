@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import streamlit as st
-
 from arml_core.datasets import Dataset, DatasetInfo, list_datasets, load_dataset
 from arml_core.jobs import Client, JobStatus, StoreError, UnknownJob
-from arml_core.jobs.learners import entry_of
-from arml_core.jobs.spec import GIVEN
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from arml_core.metric import Metric
 from arml_core.results import FOLDER
 
-from ..visitor import looking, visitor_key
+from ..runs import dataset_label, run_title
+from ..visitor import looking
 from .choices import View
 from .study import LARGE
 
@@ -116,7 +113,7 @@ def _of_store(client: Client, jobs: list[JobStatus], about: Mapping[str, Dataset
             found.append(Source(key, EUCLIDEAN, upload.title, "Euclidean", "", upload.digest))
     for job in jobs:
         try:
-            name, title = _label(client, job.dataset, visitor_key())
+            name, title = dataset_label(client, job.dataset)
         except (UnknownJob, StoreError):
             continue
         info = about.get(name)
@@ -128,25 +125,6 @@ def _of_store(client: Client, jobs: list[JobStatus], about: Mapping[str, Dataset
             Source(key, job.id[:KEY_LENGTH], title, run_title(job, title), name, job.dataset, None, job, large)
         )
     return found
-
-
-@st.cache_data(max_entries=400, ttl=600, show_spinner=False)
-def _label(_client: Client, fingerprint: str, visitor: str | None) -> tuple[str, str]:
-    return _client.dataset_label(fingerprint)
-
-
-def run_title(job: JobStatus, dataset_title: str) -> str:
-    """The method, where it departs from the defaults, and the start of the run's id."""
-    learner = str(job.content["learner"])
-    if learner == GIVEN:
-        what = job.title.removesuffix(f" for {dataset_title}")
-    else:
-        entry = entry_of(learner)
-        defaults = {p.name: p.default for p in entry.parameters}
-        changed = {n: v for n, v in job.content["parameters"].items() if defaults.get(n, v) != v}
-        what = entry.title + "".join(f", {n.replace('_', ' ')} {v}" for n, v in changed.items())
-        what += f", seed {job.content['seed']}" if entry.seeded else ""
-    return f"{what} · run {job.id[:4]}"
 
 
 def resolve(view: View, catalogue: Catalogue) -> tuple[Source | None, list[str]]:

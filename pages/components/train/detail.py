@@ -18,7 +18,7 @@ from arml_core.figures import (
     spectrum_figure,
 )
 from arml_core.jobs import Client, DamagedFile, History, JobStatus, RunSpec, StoreError, is_shared
-from arml_core.jobs.learners import entry_of
+from arml_core.jobs.learners import offered
 from arml_core.jobs.spec import GIVEN
 from arml_core.learners.storage import save_metric
 
@@ -265,7 +265,12 @@ def _settings(job: JobStatus) -> None:
     if spec.learner == GIVEN:
         return
     st.markdown("**Settings**")
-    entry = entry_of(spec.learner)
+    entry = offered(spec.learner)
+    if entry is None:
+        st.caption(
+            f"The method {plain(spec.learner)} is offered here no longer. Seed {spec.seed}, device {spec.device}."
+        )
+        return
     words = []
     for parameter in entry.parameters:
         value = spec.parameters[parameter.name]
@@ -317,9 +322,3 @@ def _copy(job: JobStatus, offer: Offer | None) -> None:
     given = spec.learner == GIVEN
     st.markdown("These lines load this metric from its file:" if given else "These lines train the same metric:")
     st.code(training_lines(spec, offer), language="python", wrap_lines=True)
-
-
-def learner_title(job: JobStatus) -> str:
-    """How the method of a run is called on charts."""
-    learner = job.content["learner"]
-    return job.title.rsplit(" for ", 1)[0] if learner == GIVEN else entry_of(learner).title

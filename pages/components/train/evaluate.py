@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from arml_core.attack.boundary import STEPS
 from arml_core.certify import METHODS
 from arml_core.comparison import ATTACKS as STRONGEST
+from arml_core.comparison import CERTIFICATES as TIGHTEST
 from arml_core.comparison import Contender, alone, join
+from arml_core.curves import mean_radius
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
+from arml_core.figures.words import radius_down, radius_up
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpec, StoreError
 from arml_core.results import Evaluation
 from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..chart import show_chart
 from ..csv_out import csv_bytes
+from ..curve_words import MEAN_RULE, curves_caption
+from ..norms import NORM_TITLES
 from ..on_demand import on_demand
 from ..plain import plain
 from ..theme import current_style
@@ -33,17 +36,15 @@ from .choices import (
     choices,
     set_field,
 )
-from .detail import file_name, learner_title
+from .detail import file_name
 from .queue import cancel, retry
 from .snippet import evaluation_lines
 from .words import ATTACKS as ATTACK_TITLES
 from .words import CERTIFICATES, clause, evaluation_words, progress_words, setting_words, under_way
 
 REFRESH_SECONDS = 0.9
-COMPARE = Path(__file__).parents[2] / "compare.py"
 COMPARE_NAME = 12  # Compare names runs and files by so many characters
 FAILED = "train_evaluation_failed"
-NORM_TITLES = {"l1": "ℓ1", "l2": "ℓ2", "linf": "ℓ∞"}
 CERTIFICATE_HELP = """
 - **Exact**: the true radius of 1-NN in ℓ2.
 - **Votes**: the lower bound that counts votes, for any K.
@@ -85,7 +86,7 @@ def supported(n_neighbors: int, norm: str, box: bool) -> list[str]:
     wanted = ThreatModel(norm).norm
     return [
         name
-        for name in CERTIFICATES
+        for name in TIGHTEST
         if METHODS[name].allows(n_neighbors) and wanted in METHODS[name].norms and (METHODS[name].box or not box)
     ]
 
@@ -353,7 +354,7 @@ def _line(title: str, contender: Contender, place: int, several: bool) -> Robust
 def _curves(
     run: JobStatus, jobs: list[JobStatus], found: list[Evaluation], shared: str, chosen: Chosen, offer: Offer | None
 ) -> None:
-    lines = lines_of(learner_title(run), found)
+    lines = lines_of(found[0].learner_title, found)
     norm = NORM_NAMES[found[0].threat.norm]
     partial = [e for e in found if not e.whole]
     st.markdown(f"**Robust error**, {shared}")
@@ -362,10 +363,7 @@ def _curves(
         key="train_chart_curves",
         alt=curves_alt(lines, 0.1, norm),
     )
-    st.caption(
-        "Lower is better. Solid: no attack of this length can make more points wrong (proved). Dashed: so many were "
-        "made wrong by the attack. The truth lies between."
-    )
+    st.caption(curves_caption(lines))
     if partial:
         counts = ", ".join(f"{e.describe_method()} {len(e):,} of {e.planned:,} points" for e in partial)
         st.caption(f"Partial: {counts}. The curves still move.")
@@ -380,13 +378,15 @@ def _numbers(found: list[Evaluation]) -> None:
         ("Clean error", f"{1 - clean.correct.mean():.3f}", "The share of points whose answer is wrong as they are.")
     ]
     for evaluation in found:
-        finite = evaluation.radii[evaluation.radii < float("inf")]
-        what = "certified" if evaluation.kind == "certify" else "attack"
+        proved = evaluation.kind == "certify"
+        method = evaluation.describe_method()
+        alike = sum(other.kind == evaluation.kind for other in found)
+        mean = mean_radius(evaluation.radii)
         cells.append(
             (
-                f"Mean {what} radius",
-                f"{finite.mean():.4g}" if len(finite) else "∞",
-                f"{evaluation.describe_method()}; a wrong answer counts as 0, points nothing could flip are left out.",
+                f"Mean {'certified' if proved else 'attack'} radius{f', {method}' if alike > 1 else ''}",
+                radius_down(mean) if proved else radius_up(mean),
+                f"{method}. {MEAN_RULE}",
             )
         )
     with st.container(horizontal=True):
@@ -396,7 +396,7 @@ def _numbers(found: list[Evaluation]) -> None:
 
 def _after(run: JobStatus, jobs: list[JobStatus], lines: list[RobustLine], chosen: Chosen, offer: Offer | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        if COMPARE.exists() and offer is not None:
+        if offer is not None:
             st.page_link(
                 "pages/compare.py", label="Compare with others", query_params=compare_query(run, jobs[0], offer)
             )

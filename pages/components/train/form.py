@@ -232,7 +232,9 @@ def _show_cost(plan: Plan, device: str) -> None:
                 }
                 for training in plan.accepted
             ]
-            st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+            st.dataframe(
+                pd.DataFrame(rows), hide_index=True, width="stretch", alt="Seeds, time and memory of each training"
+            )
     if plan.available is not None and plan.memory > plan.available:
         st.warning(
             "Together they may need more memory than is free. Start fewer, or set ARML_JOBS=1 before starting the app."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arml_core.jobs import EvaluationSpec, RunSpec
-from arml_core.jobs.learners import entry_of
+from arml_core.jobs.learners import offered
 from arml_core.jobs.spec import GIVEN
 
 from .catalog import Offer
@@ -61,8 +61,11 @@ def _data(offer: Offer | None) -> list[str]:
 def _metric(spec: RunSpec) -> list[str]:
     if spec.learner == GIVEN:
         return ['metric = load_metric("metric.npz", data.n_features)  # the file from "Download the metric"']
-    entry = entry_of(spec.learner)
-    changed = {name: value for name, value in spec.parameters.items() if value != entry.parameter(name).default}
+    entry = offered(spec.learner)
+    defaults = {} if entry is None else {parameter.name: parameter.default for parameter in entry.parameters}
+    changed = {
+        name: value for name, value in spec.parameters.items() if name not in defaults or defaults[name] != value
+    }
     options = f"{changed!r}, " if changed else ""
     build = f"get_learner({spec.learner!r}).build({options}random_state={spec.seed}, device={spec.device!r})"
     return [f"metric = {build}.fit(data.X_train, data.y_train)"]

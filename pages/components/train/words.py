@@ -7,6 +7,7 @@ from arml_core.jobs.spec import GIVEN
 from arml_core.learners.estimation import duration
 
 from ..plain import plain
+from ..runs import is_drawn
 
 BADGES = {
     "queued": ":gray-badge[waiting]",
@@ -48,9 +49,7 @@ def name_of(job: JobStatus) -> str:
 
 
 def seed_words(job: JobStatus) -> str:
-    content = job.content
-    drawn = job.kind == "train" and content["learner"] not in (GIVEN, "euclidean", "lfda")
-    return f" · seed {content['seed']}" if drawn else ""
+    return f" · seed {job.content['seed']}" if job.kind == "train" and is_drawn(job) else ""
 
 
 def progress_words(job: JobStatus) -> str:
