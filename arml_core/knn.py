@@ -169,7 +169,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         threat : what the attacker may do; ℓ2 without limits by default.
         exclude : training rows to leave out, for leave-one-out: one index per row of X (-1 for none), or a
             sequence of indices per row.
-        budget : seconds per point for "search".
+        budget : seconds per point for "search", about: its attack is not cut off, and the proof has at least half.
         callback : ``callback(done, total, info)``, called as points are finished.
 
         Returns

@@ -195,7 +195,7 @@ class PointSearch:
 
 
 def _deadline(started: float, budget: float) -> float:
-    """When what begins now has to end: an attack before it, which nothing cuts off, takes half the budget at most."""
+    """When what begins now has to end: it has at least half the budget, however long an attack before it took."""
     return max(started + budget, time.perf_counter() + budget / 2)
 
 
@@ -276,7 +276,7 @@ def search_radius(
     ----------
     predict : ``predict(points, members)``, class codes of perturbed versions of those members.
     attack : ``attack(member, start)``, a misclassified point near `start`, with its size, or None.
-    budget : seconds per point, without those by which its attacks exceed half of it.
+    budget : seconds per point, about: an attack is not cut off, and what comes after it has at least half of them.
     max_nodes : bounds the branch and bound as well, for repeatable results.
     """
     result = Interval(

@@ -31,14 +31,14 @@ function hit(event, picture) {
 export default function ({ setTriggerValue }) {
   window.armlPictureClicks?.abort();
   const listening = window.armlPictureClicks = new AbortController();
-  let pressed = null;
+  // What was pressed is kept outside: a run of the page may end before it is let go, and this is called again.
   const listen = (kind, react) => window.addEventListener(kind, react, {capture: true, signal: listening.signal});
   listen('pointerdown', event => {
-    pressed = event.button === 0 ? hit(event, event.target.closest?.(PICTURE)) : null;
+    window.armlPressed = event.button === 0 ? hit(event, event.target.closest?.(PICTURE)) : null;
   });
   listen('pointerup', event => {
-    const from = pressed, to = from && hit(event, from.picture);
-    pressed = null;
+    const from = window.armlPressed, to = from && hit(event, from.picture);
+    window.armlPressed = null;
     if (!to) return;
     const dragged = Math.hypot(to.left - from.left, to.top - from.top) > DRAGGED;
     if (dragged && from.row === null) return;

@@ -38,7 +38,7 @@ async function draw(box) {
 async function drawWithPlotly(box) {
   const {data, layout} = box.figure;
   const drawn = JSON.stringify([data, layout]);
-  if (drawn !== box.drawn) {
+  if (drawn !== box.drawn || !box.graph._fullLayout) {
     box.drawn = drawn;  // at once: while Plotly draws, the next figure may come
     await box.Plotly.react(box.graph, data, {...layout}, CONFIG);
   }
@@ -75,6 +75,14 @@ function boxIn(parent) {
   return box;
 }
 
+// Streamlit also cleans up when it only draws the same place anew: what is still on the page then stays as it is.
+function letGo(box) {
+  if (box.isConnected) return;
+  box.watch?.disconnect();
+  box.Plotly?.purge(box.graph);
+  box.watch = box.text = box.drawn = undefined;
+}
+
 // Numbers come packed; those of a region stay so, to be compared at a glance.
 function unpackLines(figure) {
   for (const trace of figure.data.filter(trace => trace.type === 'scatter'))
@@ -102,5 +110,5 @@ export default async function ({ data, parentElement }) {
     box.watch = new ResizeObserver(() => fit(box));
     box.watch.observe(box);
   }
-  return () => { box.watch.disconnect(); box.Plotly?.purge(box.graph); };
+  return () => setTimeout(letGo, 0, box);
 }
