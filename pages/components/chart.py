@@ -23,13 +23,20 @@ ASSETS = Path(__file__).parent / "assets" / "plotly"
 SCRIPT = "plotly-cartesian.min.js"
 SCRIPTS = ("marks.js", "regions.js", "plane.js", "chart.js")
 JS = "\n".join((Path(__file__).parent / "assets" / name).read_text("utf-8") for name in SCRIPTS)
-CSS = """
-.arml-chart { position: relative; }
+ROOM_CSS = """
+[data-testid=stMainBlockContainer] { padding-left: clamp(1rem, 2.5vw, 3rem); padding-right: clamp(1rem, 2.5vw, 3rem); }
+"""
+"""The room beside the page is the pictures'. It comes with the first of them, too: a page that gave it later would move
+them."""
+CSS = (
+    ROOM_CSS
+    + """.arml-chart { position: relative; }
 .arml-mark { position: absolute; left: 0; top: 0; width: 100%; height: 100%; overflow: visible; pointer-events: none; }
 .arml-plane { display: block; user-select: none; }
 .arml-tip { position: absolute; padding: 4px 8px; border: 1px solid currentColor; border-radius: 4px; font-size: 13px;
   white-space: pre; pointer-events: none; z-index: 1; }
 """
+)
 _library = st.components.v1.declare_component("plotly", path=ASSETS)
 _component = st.components.v2.component("arml_chart", js=JS, css=CSS, isolate_styles=False)
 

@@ -6,6 +6,8 @@ import gc
 
 import streamlit as st
 
+from .chart import ROOM_CSS
+
 OPENED, PAGE = "shell_opened", "shell_page"
 PAGES = (
     ("start", "Start"),
@@ -42,8 +44,7 @@ def style_page() -> None:
     The button that Streamlit puts above a table writes cells as they are: a spreadsheet would run a formula in them.
     """
     st.html(
-        "<style>[data-testid=stMainBlockContainer] {padding-left: clamp(1rem, 2.5vw, 3rem); "
-        "padding-right: clamp(1rem, 2.5vw, 3rem);} "
+        f"<style>{ROOM_CSS}"
         "[data-testid=stElementToolbarButton]:has([aria-label^='Download as CSV']) {display: none;}</style>"
     )
 

@@ -35,16 +35,17 @@ WRITTEN_NUMBERS = """() => {
 }"""
 """Of the first picture's axes: what each says, and where on its axis it stands."""
 PLACES_OVER_TIME = """
-window.places = [];
+window.places = {};
 requestAnimationFrame(function look() {
-  document.querySelectorAll('.arml-chart').forEach((chart, index) => {
-    const {left, top, width} = chart.getBoundingClientRect();
-    (window.places[index] ??= new Set()).add([left, top, width].map(Math.round).join());
-  });
+  for (const chart of document.querySelectorAll('.arml-chart')) {
+    const name = chart.closest('[class*=st-key-pg_chart]').className.match(/pg_chart\\d/)[0];
+    const {left, width} = chart.getBoundingClientRect();
+    (window.places[name] ??= new Set()).add([left, width].map(Math.round).join());
+  }
   requestAnimationFrame(look);
 });
 """
-"""Run before the page: every place where each picture has ever stood."""
+"""Run before the page: every place across the page where each picture has ever stood."""
 SEVEN = arml.load_dataset("seven_points")
 
 
@@ -88,9 +89,10 @@ def test_pictures_stay_where_they_appear(browser, server) -> None:
     page.add_init_script(PLACES_OVER_TIME)
     page.goto(f"{server}/playground?data=moons&n=120&k=3&seed=77&methods=euclidean~lfda~arml&row=2")
     settle(page)
-    places = page.evaluate("window.places.map(seen => [...seen])")
+    places = page.evaluate("Object.fromEntries(Object.entries(window.places).map(([name, seen]) => [name, [...seen]]))")
     context.close()
-    assert [len(seen) for seen in places] == [1, 1, 1], places
+    assert sorted(places) == ["pg_chart0", "pg_chart1", "pg_chart2"]
+    assert [len(seen) for seen in places.values()] == [1, 1, 1], places
 
 
 @pytest.mark.parametrize(("data", "k"), [("moons", 1), ("moons", 4), ("blobs", 3)])
