@@ -149,11 +149,14 @@ class Choices(Generic[T]):
         """From the address when it is new, else from the session.
 
         `stayed` is false when another page was shown before: the navigation then brings no parameters, and the visitor
-        expects the view they left.
+        expects the view they left. After a change made on the page the address is not asked: a browser that has not
+        heard yet of the address of the run before sends the one before that.
         """
         query = without_key(st.query_params.to_dict())
         known = self._key("value") in st.session_state
         returned = known and not stayed and not query
+        if st.session_state.pop(self._key("changed"), False) and known and stayed:
+            return self.current()
         if not returned and not (known and query == st.session_state.get(self._key("published"))):
             changes, notices = read_changes(query, self.readers)
             st.session_state[self._key("value")] = replace(self.base, **changes)  # type: ignore[type-var]
@@ -169,6 +172,7 @@ class Choices(Generic[T]):
         """Change the choices; the address follows at the end of the run."""
         st.session_state[self._key("value")] = replace(self.current(), **changes)  # type: ignore[type-var]
         st.session_state[self._key("notices")] = []
+        st.session_state[self._key("changed")] = True
 
     def query(self) -> dict[str, str]:
         """The address parameters of the present choices, without the visitor's key."""
@@ -178,6 +182,7 @@ class Choices(Generic[T]):
         """Write the choices into the address."""
         put_into_address(self.query())
         st.session_state[self._key("published")] = self.query()
+        st.session_state.pop(self._key("changed"), None)
 
     def show_notices(self) -> None:
         """Say quietly what in the address made no sense."""

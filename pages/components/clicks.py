@@ -13,6 +13,7 @@ from .picture_clicks import Hit
 def handle(hit: Hit) -> None:
     """Apply the tool to the clicked place or training row; a refusal is shown above the pictures."""
     st.session_state.pop(REFUSED, None)
+    session.touch()
     try:
         _apply(st.session_state.get(TOOL, "Certify"), hit)
     except ValueError as reason:

@@ -166,7 +166,7 @@ def _tools(view: View, points: Points) -> None:
         required=True,
         key=TOOL,
         default=None if TOOL in st.session_state else "Certify",
-        on_change=forget_move,
+        on_change=_change_tool,
         width="stretch",
         wrap=False,
     )
@@ -182,8 +182,14 @@ def _tools(view: View, points: Points) -> None:
             format_func=lambda code: names[code],
             key=NEW_CLASS,
             default=None if NEW_CLASS in st.session_state else 0,
+            on_change=session.touch,
             width="stretch",
         )
+
+
+def _change_tool() -> None:
+    session.touch()
+    forget_move()
 
 
 def forget_move() -> None:

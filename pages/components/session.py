@@ -13,18 +13,21 @@ from .plain import plain
 from .view import View, from_query, to_query
 from .visitor import without_key
 
-VIEW, PUBLISHED, NOTICES = "pg_view", "pg_published", "pg_notices"
+VIEW, PUBLISHED, NOTICES, CHANGED = "pg_view", "pg_published", "pg_notices", "pg_changed"
 
 
 def load_view(stayed: bool) -> View:
     """The view of this visitor: from the address when it is new, else from the session.
 
     `stayed` is false when another page was shown before: the navigation then brings no address parameters, and the
-    visitor expects the picture they left.
+    visitor expects the picture they left. After a click the address is not asked: a browser that has not heard yet of
+    the address of the run before sends the one before that.
     """
     query = without_key(st.query_params.to_dict())
     known = VIEW in st.session_state
     returned = known and not stayed and not query
+    if st.session_state.pop(CHANGED, False) and known and stayed:
+        return current()
     if not returned and not (known and query == st.session_state.get(PUBLISHED)):
         view, notices = _read(query)
         st.session_state[VIEW] = view
@@ -54,6 +57,12 @@ def update(**changes: Any) -> None:
     """Change the view; the address follows at the end of the run."""
     st.session_state[VIEW] = replace(current(), **changes)
     st.session_state[NOTICES] = []
+    touch()
+
+
+def touch() -> None:
+    """The run that follows is about something done on the page, not about a new address."""
+    st.session_state[CHANGED] = True
 
 
 def publish() -> None:
@@ -61,6 +70,7 @@ def publish() -> None:
     query = query_of(current())
     put_into_address(query)
     st.session_state[PUBLISHED] = query
+    st.session_state.pop(CHANGED, None)
 
 
 def query_of(view: View) -> dict[str, str]:

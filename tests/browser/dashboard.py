@@ -141,6 +141,7 @@ def wait_for_mark(page: Any, chart: int, name: str, x: float, y: float, within: 
         arg=[chart, name, float(x), float(y), within],
         timeout=20_000,
     )
+    settle(page)
 
 
 def wait_for_length(page: Any, name: str, length: int) -> None:
@@ -153,6 +154,7 @@ def wait_for_length(page: Any, name: str, length: int) -> None:
         arg=[name, length],
         timeout=20_000,
     )
+    settle(page)
 
 
 def margin_sum(page: Any, chart: int) -> float:
