@@ -6,6 +6,7 @@ import argparse
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,9 @@ def register(commands: Any) -> None:
     parser.add_argument("--steps", type=int, help="steps of the boundary attack (default: 25,000)")
     parser.add_argument("--budget", type=float, help="seconds a point for search (default: 0.5)")
     parser.add_argument("--quick", action="store_true", help="a few points and iterations, for a first look")
+    parser.add_argument(
+        "--kept", action="store_true", help="take the metrics kept with the results instead of training them again"
+    )
     parser.add_argument("--out", type=Path, help="folder of the results (default: data/results; with --quick another)")
     parser.set_defaults(run=run)
 
@@ -78,16 +82,17 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
         facts.measure_datasets(folder, datasets, display.say, display.show)
         return []
     if arguments.what == "runtime":
-        return facts.measure_runtime(Client(), folder, methods, display.say, display.show)
+        timed = _those(methods, facts.RUNTIME_PARAMETERS, "runtime")
+        return facts.measure_runtime(Client(), folder, timed, display.say, display.show)
     if arguments.what == "figure2":
         wanted = figure2.curves(arguments.points, arguments.quick)
-        sets = arguments.dataset or list(figure2.DATASETS)
+        sets = _those(arguments.dataset or figure2.DATASETS, figure2.DATASETS, "figure2")
         return figure2.compute(Client(), folder / "figure2", sets, wanted, display.say, display.show)
     one_metric = True
     if arguments.what == "figure1":
         steps, folder = plan.figure1(), folder / "figure1"
     elif arguments.what == "sensitivity":
-        datasets = [name for name in datasets if name in plan.SENSITIVITY_SETS]
+        datasets = _those(datasets, plan.SENSITIVITY_SETS, "sensitivity")
         steps, folder, one_metric = plan.sensitivity(datasets, effort), folder / "sensitivity", False
     else:
         columns = arguments.column or ()
@@ -96,16 +101,25 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
             known = ", ".join(plan.TABLES[arguments.what])
             raise ValueError(f"{arguments.what} has no column {unknown[0]!r}; it has {known}")
         steps = plan.table(arguments.what, datasets, methods, effort, columns)
-    if not steps:
-        raise ValueError(f"{arguments.what} has nothing for {', '.join(datasets)}")
-    return compute(Client(), steps, folder, display.say, display.show, one_metric)
+    return compute(Client(), steps, folder, display.say, display.show, one_metric, arguments.kept)
+
+
+def _those(asked: Iterable[str], known: Iterable[str], what: str) -> list[str]:
+    """What it has of what was asked for; a ValueError if that is nothing."""
+    asked, known = list(asked), list(known)
+    found = [name for name in asked if name in known]
+    if not found:
+        raise ValueError(f"{what} has nothing for {', '.join(asked)}; it has {', '.join(known)}")
+    return found
 
 
 def _write_report(folder: Path) -> None:
+    """The page of the project is about the results of the project; other results have theirs beside them."""
     from ..reproduce.report import DOCUMENT, write_report
 
-    write_report(folder, DOCUMENT)
-    print(f"wrote {DOCUMENT}")
+    page = DOCUMENT if folder == FOLDER else folder / DOCUMENT.name
+    write_report(folder, page)
+    print(f"wrote {page}")
 
 
 class _Display:

@@ -64,7 +64,7 @@ class Curve:
 def curves(points: int | None = None, quick: bool = False) -> list[Curve]:
     """CROWN on all points, smoothing on fewer; with `quick` a few of each and one epoch."""
     few, samples, epochs = (10, 200, 1) if quick else (None, N, EPOCHS)
-    wanted = [(None, few or points or POINTS), *((sigma, few or points or SMOOTHING_POINTS) for sigma in SIGMAS)]
+    wanted = [(None, points or few or POINTS), *((sigma, points or few or SMOOTHING_POINTS) for sigma in SIGMAS)]
     return [Curve(NetworkCurve(sigma, epochs=epochs, samples=samples, seed=SEED), n) for sigma, n in wanted]
 
 
@@ -73,7 +73,7 @@ def compute(
 ) -> list[str]:
     """Train and certify what is not in `folder` yet; the reasons of those that failed are returned."""
     progress, asked = Progress(), {}
-    for name in [name for name in datasets if name in DATASETS]:
+    for name in datasets:
         for curve in wanted:
             title = f"{dataset_info(name).title}, {curve.title}"
             if _is_kept(folder, name, curve):

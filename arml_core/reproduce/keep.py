@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets.base import content_hash
-from ..learners.storage import save_metric
+from ..jobs.spec import RunSpec
+from ..learners.storage import load_metric, save_metric
 from ..metric import Metric
 from ..results import Evaluation, read_results, write_results
 
@@ -80,6 +81,16 @@ def add_metric(folder: Path, evaluation: Evaluation, metric: Metric) -> None:
         fingerprint=evaluation.fingerprint,
         seed=evaluation.seed,
     )
+
+
+def kept_metric(folder: Path, dataset: str, trained: RunSpec) -> Metric | None:
+    """The metric of a training that is kept in the folder; None if there is none, or only that of another training."""
+    path = file_of(folder / METRICS, dataset, trained.learner)
+    if not path.exists():
+        return None
+    saved = load_metric(path)
+    known = [saved.info.get(name) for name in ("fingerprint", "parameters", "seed")]
+    return saved.metric if known == [trained.dataset, trained.parameters, trained.seed] else None
 
 
 @contextmanager

@@ -161,7 +161,8 @@ def _step(dataset: str, learner: str, column: str, effort: Effort, parameters: M
 def _of_training(step: Step) -> tuple[str, ...]:
     entry = get_learner(step.learner)
     known = {p.name: p.default for p in entry.parameters}
-    found = [f"{name} = {value} instead of {known[name]}" for name, value in step.parameters.items()]
+    changed = {name: value for name, value in step.parameters.items() if value != known[name]}
+    found = [f"{name} = {value} instead of {known[name]}" for name, value in changed.items()]
     n = N_TRAIN.get(step.dataset, 0)
     if step.learner == "arml":
         found.append(f"neighbours ranked every {known['refresh']} epochs, not every epoch")

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..datasets import Dataset, dataset_info, load_dataset
 from ..jobs.client import Client
 from ..jobs.errors import UnknownJob
 from ..jobs.owners import PUBLIC
-from ..jobs.spec import EvaluationSpec, RunSpec, key_of
+from ..jobs.spec import GIVEN, EvaluationSpec, RunSpec, key_of
 from ..jobs.states import DONE, LOST, MAX_ATTEMPTS, RUNNING
 from ..jobs.status import JobStatus
 from ..learners.estimation import Rates, estimate
 from ..metric import Metric
 from ..results import Evaluation
-from .keep import add_metric, add_result, described
+from .keep import add_metric, add_result, described, kept_metric
 from .plan import SEED, Step
+from .published import METHODS
 
 POLL_SECONDS = 0.5
 FIRST = {"exact": 5, "theorem1": 5, "votes": 4, "whitebox": 3, "search": 2, "boundary-box": 1, "boundary": 0}
@@ -88,15 +89,23 @@ class Progress:
 
 
 def compute(
-    client: Client, steps: Sequence[Step], folder: Path, say: Say, show: Say, one_metric: bool = True
+    client: Client,
+    steps: Sequence[Step],
+    folder: Path,
+    say: Say,
+    show: Say,
+    one_metric: bool = True,
+    from_kept: bool = False,
 ) -> list[str]:
     """Compute every step and keep its result in `folder`; the reasons of those that failed are returned.
 
-    With `one_metric` a file of the folder is about one training, whose metric is kept too if it is small.
+    With `one_metric` a file of the folder is about one training, whose metric is kept too if it is small. With
+    `from_kept` metrics that are kept there are not trained again: new results join those computed on other machines,
+    where a training could differ in its last bits.
     `say` gets a line for each job that ends, `show` one that tells where the run stands, again and again.
     """
     progress = Progress()
-    _ask(client, steps, progress)
+    _ask(client, steps, progress, folder if from_kept else None)
     watch(client, progress, show, lambda status: _finish(client, status, progress, folder, say, one_metric))
     return [job.failure for job in progress.jobs.values() if job.failure]
 
@@ -126,11 +135,29 @@ def failure_of(status: JobStatus) -> str:
 def ask(client: Client, step: Step, data: Dataset | str | None = None) -> tuple[JobStatus, JobStatus]:
     """Ask for one step: the training and the evaluation that needs it. What was computed before is done at once."""
     run = client.train(data or step.dataset, step.learner, step.parameters, SEED, priority=max(FIRST.values()))
+    return run, _evaluate(client, step, run)
+
+
+def _evaluate(client: Client, step: Step, run: JobStatus) -> JobStatus:
     what, priority = step.what, FIRST[step.column]
     common = (run.id, what.n_neighbors, what.method, step.threat, step.points)
     if what.kind == "certify":
-        return run, client.certify(*common, step.budget, step.options, priority=priority)
-    return run, client.attack(*common, 0, step.options, priority=priority)
+        return client.certify(*common, step.budget, step.options, priority=priority)
+    return client.attack(*common, 0, step.options, priority=priority)
+
+
+def _ask_with_kept(client: Client, step: Step, data: Dataset, folder: Path) -> tuple[JobStatus, JobStatus]:
+    """The same with the metric that the folder keeps, if it does."""
+    metric = kept_metric(folder, step.dataset, training_of(step))
+    if metric is None:
+        return ask(client, step, data)
+    run = client.add_metric(data, metric, f"{METHODS[step.learner]} of the results")
+    return run, _evaluate(client, step, run)
+
+
+def training_of(step: Step) -> RunSpec:
+    """The training a step needs, every parameter filled in."""
+    return RunSpec(fingerprint_of(step.dataset), step.learner, dict(step.parameters), SEED).normalised()
 
 
 def fingerprint_of(dataset: str) -> str:
@@ -140,8 +167,7 @@ def fingerprint_of(dataset: str) -> str:
 
 def find(client: Client, step: Step) -> tuple[JobStatus, JobStatus] | None:
     """The same two jobs where somebody has asked for them already, None where nobody has."""
-    run = RunSpec(fingerprint_of(step.dataset), step.learner, dict(step.parameters), SEED)
-    needed = key_of(run.normalised(), PUBLIC)
+    needed = key_of(training_of(step), PUBLIC)
     what = step.what
     evaluation = EvaluationSpec(
         what.kind, needed, what.n_neighbors, what.method, step.threat, step.points, step.budget, 0, step.options
@@ -152,13 +178,13 @@ def find(client: Client, step: Step) -> tuple[JobStatus, JobStatus] | None:
         return None
 
 
-def _ask(client: Client, steps: Sequence[Step], progress: Progress) -> None:
-    """Queue the trainings and all that needs them; a dataset is loaded once."""
+def _ask(client: Client, steps: Sequence[Step], progress: Progress, kept: Path | None) -> None:
+    """Queue the trainings and all that needs them; a dataset is loaded once. `kept` is a folder that has metrics."""
     for name in dict.fromkeys(step.dataset for step in steps):
         data = load_dataset(name)
         shape = (len(data.X_train), data.n_features, data.n_classes)
         for step in [step for step in steps if step.dataset == name]:
-            run, status = ask(client, step, data)
+            run, status = ask(client, step, data) if kept is None else _ask_with_kept(client, step, data, kept)
             if run.id not in progress.jobs:
                 weight = estimate(step.learner, *shape, step.parameters, _RATES).seconds
                 progress.jobs[run.id] = Watched(f"training of {run.title}", max(weight, 0.1))
@@ -180,11 +206,25 @@ def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path,
     assert evaluation is not None
     assert status.needs is not None
     metric = Metric.from_components(client.run(status.needs).components_)
+    if evaluation.learner == GIVEN:
+        evaluation = _as_trained(evaluation, watched.step)
     evaluation = described(evaluation, watched.step.deviations(), metric)
     kept = add_result(folder, evaluation, several=not one_metric)
     if kept and one_metric:
         add_metric(folder, evaluation, metric)
     say(f"{watched.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; a larger one is kept already'}")
+
+
+def _as_trained(evaluation: Evaluation, step: Step) -> Evaluation:
+    """The evaluation of a kept metric under the name of the training that gave it."""
+    trained = training_of(step)
+    return replace(
+        evaluation,
+        learner=step.learner,
+        learner_title=METHODS[step.learner],
+        parameters=trained.parameters,
+        seed=trained.seed,
+    )
 
 
 def seconds_of(status: JobStatus) -> float:

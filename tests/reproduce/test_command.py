@@ -8,14 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arml_core import MahalanobisKNN, load_dataset, load_metric
+from arml_core import MahalanobisKNN, Metric, load_dataset, load_metric
 from arml_core.cli import main
 from arml_core.jobs import Client, PointsSpec
+from arml_core.learners.storage import save_metric
 from arml_core.neural import NetworkCurve
 from arml_core.reproduce import figure2
 from arml_core.reproduce.figure2 import Curve
+from arml_core.reproduce.keep import kept_metric
 from arml_core.reproduce.plan import Step
-from arml_core.reproduce.run import compute
+from arml_core.reproduce.report import DOCUMENT
+from arml_core.reproduce.run import compute, training_of
 from arml_core.results import read_results, write_results
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +105,33 @@ def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
     np.testing.assert_array_equal(read_results(tmp_path / "again" / "iris-arml.npz")[0].lower, exact.lower)
 
 
+def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client, tmp_path):
+    """Also where training it again would give another one: results that are there stay."""
+    points, few = PointsSpec("evaluation", 12), {"n_epochs": 20}
+    exact = Step("iris", "arml", "exact", points, few)
+    assert compute(client, [exact], tmp_path, silent, silent) == []
+    path = tmp_path / "metrics" / "iris-arml.npz"
+    learned = load_metric(path)
+    other = 2 * learned.components_  # as if from another machine
+    info = {name: learned.info[name] for name in ("learner", "parameters", "dataset", "fingerprint", "seed")}
+    save_metric(path, Metric.from_components(other), **info)
+    before = {status.id for status in client.list()}
+    said = []
+    votes, changed = Step("iris", "arml", "votes", points, few), Step("iris", "arml", "votes", points, {"n_epochs": 10})
+    assert compute(client, [votes], tmp_path, said.append, silent, from_kept=True) == []
+    new = [status for status in client.list() if status.id not in before]
+    assert sorted(status.kind for status in new) == ["certify", "train"]
+    assert [status.content["learner"] for status in new if status.kind == "train"] == ["given"]
+    (found,) = read_results(tmp_path / "iris-arml.npz")  # the first was of another metric
+    assert (found.method, found.learner, found.learner_title, found.seed) == ("votes", "arml", "ARML", 42)
+    assert found.parameters == learned.info["parameters"]
+    data = load_dataset("iris")
+    x, y = data.evaluation(12)
+    knn = MahalanobisKNN(11, metric=Metric.from_components(other)).fit(data.X_train, data.y_train)
+    np.testing.assert_allclose(found.lower, knn.certify(x, y, method="votes").lower, rtol=1e-6, atol=1e-9)
+    assert kept_metric(tmp_path, "iris", training_of(changed)) is None
+
+
 def test_what_fails_is_named_and_the_rest_goes_on(client, tmp_path):
     """Theorem 1 needs six points on each side, which a class of seven points' toy does not have."""
     steps = [
@@ -124,6 +154,26 @@ def test_from_a_shell_on_splice(client, paper_data, tmp_path):
     assert "Splice, ARML, n_epochs = 30: theorem1, K = 11: 5 points" in done.stdout
     found = {e.method: e for e in read_results(tmp_path / "out" / "splice-arml.npz")}
     assert (found["theorem1"].lower <= found["whitebox"].upper).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["figure2", "--dataset", "splice"], "figure2 has nothing for splice; it has mnist, fashion_mnist"),
+        (["runtime", "--method", "euclidean"], "runtime has nothing for euclidean; it has lmnn, itml, nca, arml"),
+        (["sensitivity", "--dataset", "usps"], "sensitivity has nothing for usps; it has splice, satimage"),
+    ],
+)
+def test_what_it_does_not_have_is_said(arguments, words, tmp_path, capsys):
+    assert main(["reproduce", *arguments, "--out", str(tmp_path)]) != 0
+    assert words in capsys.readouterr().err
+
+
+def test_a_report_on_other_results_is_written_beside_them(tmp_path, capsys):
+    before = DOCUMENT.read_text(encoding="utf-8")
+    assert main(["reproduce", "report", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / DOCUMENT.name).exists()
+    assert DOCUMENT.read_text(encoding="utf-8") == before
 
 
 def test_a_column_that_is_not_there_is_refused(capsys):

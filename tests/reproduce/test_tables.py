@@ -159,6 +159,12 @@ def test_a_result_states_where_it_departs_from_the_paper(step, clauses):
     assert bool(text) == bool(clauses)
 
 
+def test_a_neighbourhood_of_the_papers_size_is_no_departure():
+    for step in sensitivity(["splice"], Effort()):
+        departs = any(clause.startswith("n_neighbors") for clause in step.deviations())
+        assert departs == (step.parameters["n_neighbors"] != 10)
+
+
 def test_the_page_has_every_number_of_both_tables(tmp_path):
     add_result(tmp_path, evaluation(radii=with_errors(published.errors("splice", "arml", "exact"))))
     add_result(tmp_path, evaluation(column="boundary-box", radii=[0.05, 0.15]))
