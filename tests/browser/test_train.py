@@ -79,9 +79,14 @@ def test_a_training_moves_survives_a_reload_and_a_second_tab_and_is_cancelled_wi
     other.get_by_text("Stopped on request at epoch").wait_for(timeout=PATIENCE)  # the other tab follows by itself
     assert other.locator(".st-key-train_retry button").first.is_visible()
     other.goto("about:blank")
-    page.locator(".st-key-train_retry button").first.click()
-    wait_for_more_than(page, 1)
-    assert min(seconds, cancel(page)) < 1.0  # once with two tabs, once with one
+    for _ in range(2):  # a busy machine may be late once
+        if seconds < 1.0:
+            break
+        page.locator(".st-key-train_retry button").first.click()
+        wait_for_more_than(page, 1)
+        seconds = cancel(page)
+        page.get_by_text("Stopped on request at epoch").wait_for(timeout=PATIENCE)
+    assert seconds < 1.0
 
 
 def test_a_failed_job_shows_its_reason_and_retries(open_page) -> None:
