@@ -134,8 +134,8 @@ def test_wrong_answers_have_radius_zero_and_the_rest_is_as_without_them():
     assert not found.correct[2]
     np.testing.assert_array_equal(found.adversarial[2], x[2])
     kept = np.arange(len(x)) != 2
-    np.testing.assert_array_equal(found.lower[kept], alone.lower[kept])
-    np.testing.assert_array_equal(found.upper[kept], alone.upper[kept])
+    np.testing.assert_allclose(found.lower[kept], alone.lower[kept], rtol=1e-12)  # products of another size may
+    np.testing.assert_allclose(found.upper[kept], alone.upper[kept], rtol=1e-12)  # differ in the last bit
 
 
 @pytest.mark.parametrize("d", [2, 4])

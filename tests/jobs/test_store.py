@@ -366,7 +366,8 @@ def test_rows_finished_in_other_blocks_are_taken_over(client):
     workspace.flush()
     again = compute(client)
     for name, column in whole.items():
-        np.testing.assert_array_equal(again[name], column)
+        np.testing.assert_allclose(again[name], column, rtol=1e-12)  # products of other blocks may differ in a last bit
+    np.testing.assert_array_equal(again["lower"][:13], whole["lower"][:13])  # taken over as they were
 
 
 def test_garbage_is_listed_before_it_is_removed(client):
