@@ -31,13 +31,16 @@ def checked_labels(y: ArrayLike, n: int, classes: NDArray[Any]) -> IntArray:
     labels = np.asarray(y)
     if labels.shape != (n,):
         raise ValueError(f"y must hold one label per row, {n} in all; got shape {labels.shape}")
-    known = np.isin(labels, classes)
-    if not known.all():
-        unseen, count = np.unique(labels[~known], return_counts=True)
+    # Not by numpy's comparisons: between numbers and texts they take 10 and "10" for equal, and sort them differently.
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
+    codes = np.array([code_of.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    unseen = labels[codes == -1].tolist()
+    if unseen:
         raise ValueError(
-            f"label {unseen[0]!r} ({count[0]} rows) was not in training; the classes are {classes.tolist()}"
+            f"label {unseen[0]!r} ({unseen.count(unseen[0])} rows) was not in training; "
+            f"the classes are {classes.tolist()}"
         )
-    return np.searchsorted(classes, labels)
+    return codes
 
 
 def checked_exclude(exclude: ArrayLike | Sequence[ArrayLike] | None, n: int, n_train: int, k: int) -> IntArray | None:

@@ -26,6 +26,7 @@ from .checks import check_class_sizes, check_k, check_whole, checked_exclude, ch
 from .device import device_for_certificates
 from .metric import as_metric
 from .nearby import NearbyPredictor
+from .precision import in_full_precision
 from .progress import Callback, report
 from .reference import Reference
 from .rounding import BoolArray, FloatArray, IntArray
@@ -100,6 +101,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.metric = metric
         self.device = device
 
+    @in_full_precision
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Remember the training set and prepare it for the metric."""
         x: NDArray[np.floating]
@@ -118,6 +120,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._triplets: dict[ThreatModel, Triplets] = {}
         return self
 
+    @in_full_precision
     def predict(
         self,
         X: ArrayLike,
@@ -132,6 +135,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
+    @in_full_precision
     def kneighbors(
         self,
         X: ArrayLike,
@@ -146,6 +150,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_k(k, len(self._reference) - (0 if left_out is None else left_out.shape[1]))
         return self._reference.nearest(x.astype(np.float64), k, left_out, callback)
 
+    @in_full_precision
     @with_one_blas_thread
     def certify(
         self,
@@ -203,6 +208,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predicted = self.classes_[task.predicted]
         return Certificates(lower, upper, exact, predicted, task.correct, adversarial, method, threat)
 
+    @in_full_precision
     @with_one_blas_thread
     def attack(
         self,
@@ -305,7 +311,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             high[resolved.movable] = np.minimum(resolved.box[1], high[resolved.movable])
         fallback = np.stack([x[self._reference.label != c][0] for c in range(self._reference.n_classes)])
         predict = NearbyPredictor(self._reference, self.n_neighbors, len(task.points), task.exclude, task.predict)
-        return boundary_attack(
+        upper, found = boundary_attack(
             task.points,
             task.labels,
             predict,
@@ -316,6 +322,11 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             random_state,
             callback,
         )
+        rows = np.flatnonzero(np.isfinite(upper))
+        if len(rows):  # lists of neighbours answered on the way; the classifier has the last word
+            in_vain = rows[task.predict(found[rows], rows) == task.labels[rows]]
+            upper[in_vain], found[in_vain] = np.inf, np.nan
+        return upper, found
 
     def _task(
         self,
@@ -351,9 +362,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(votes.argmax(axis=1))  # the first maximum: the smallest label
 
     def _triplets_for(self, threat: ThreatModel) -> Triplets:
+        resolved = threat.resolve(self.n_features_in_)  # also where it is known: one for other features may equal it
         known = self._triplets.get(threat)
         if known is None:
-            known = Triplets(self._reference, threat.resolve(self.n_features_in_))
+            known = Triplets(self._reference, resolved)
             self._triplets = {threat: known}  # only the last: h is as large as X; another thread may have its own
         return known
 

@@ -88,6 +88,11 @@ class Metric:
         return self._g.ndim == 1
 
     @property
+    def is_steady(self) -> bool:
+        """Whether G v depends on v alone, to the last bit, and not on the rows it is computed with."""
+        return self.is_diagonal or self._g.size <= SMALL_PRODUCT
+
+    @property
     def is_identity(self) -> bool:
         return self.is_diagonal and bool(np.all(self._g == 1.0))
 
@@ -107,9 +112,8 @@ class Metric:
         v = np.asarray(vectors, dtype=np.float64)
         if self.is_diagonal:
             return v * self._g
-        if self._g.size <= SMALL_PRODUCT:
-            small: FloatArray = np.einsum("...d,rd->...r", v, self._g)
-            return small
+        if self.is_steady:
+            return _looped_product(v, self._g)
         product: FloatArray = v @ self._g.T
         return product
 
@@ -141,11 +145,25 @@ class Metric:
         """d(x, z) along the last axis, with broadcasting, from differences: nothing cancels.
 
         The relative error is at most γ of (n_features + rank + 3) times ``(‖|G||x - z|‖ / ‖G(x - z)‖)²``,
-        which is 1 for a diagonal metric. Equal differences give equal results to the last bit.
+        which is 1 for a diagonal metric. Where :attr:`is_steady`, equal differences give equal results to the last
+        bit; elsewhere a matrix product may round a row differently in other company.
         """
-        t = self.transform(np.asarray(x, dtype=np.float64) - np.asarray(z, dtype=np.float64))
-        distances: FloatArray = (t * t).sum(axis=-1)
-        return distances
+        return _squares(self.transform(np.asarray(x, dtype=np.float64) - np.asarray(z, dtype=np.float64)))
+
+    def steady_squared_distances(self, x: NDArray[np.floating], z: NDArray[np.floating]) -> FloatArray:
+        """The same by plain loops: slow for a large G, but equal differences always give equal results."""
+        difference = np.asarray(x, dtype=np.float64) - np.asarray(z, dtype=np.float64)
+        return _squares(difference * self._g if self.is_diagonal else _looped_product(difference, self._g))
+
+
+def _looped_product(v: FloatArray, g: FloatArray) -> FloatArray:
+    product: FloatArray = np.einsum("...d,rd->...r", v, g)
+    return product
+
+
+def _squares(t: FloatArray) -> FloatArray:
+    sums: FloatArray = (t * t).sum(axis=-1)
+    return sums
 
 
 def as_metric(metric: Any, n_features: int) -> Metric:

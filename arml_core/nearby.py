@@ -48,8 +48,10 @@ class NearbyPredictor:
         self.beyond = np.full(n, -np.inf)  # no place yet
         self.listed = np.zeros((n, listed), dtype=np.intp)  # in class order
         self.label = np.zeros((n, listed), dtype=np.intp)
-        self.offset = torch.zeros((n, listed, rank))  # from the place
-        self.squares = torch.zeros((n, listed))  # of the lengths of the offsets; inf for what is left out
+        self.offset = torch.zeros((n, listed, rank), dtype=torch.float32)  # from the place
+        self.squares = torch.zeros(
+            (n, listed), dtype=torch.float32
+        )  # of the lengths of the offsets; inf for what is left out
 
     def __call__(self, points: NDArray[np.floating], walkers: IntArray) -> IntArray:
         """Class codes of one new point for each of some different walkers."""
@@ -146,11 +148,9 @@ class NearbyPredictor:
     def _decided(self, points: NDArray[np.floating], walkers: IntArray) -> IntArray:
         """Class codes by the distances that decide, of what is on the lists: ties go by training order."""
         indices = np.sort(self.reference.order[self.listed[walkers]], axis=1)
-        distances = self.reference.distances(points.astype(np.float64), indices)
-        if self.exclude is not None:
-            distances[(indices[:, :, None] == self.exclude[walkers, None, :]).any(axis=2)] = np.inf
-        nearest = np.argsort(distances, axis=1, kind="stable")[:, : self.k]
-        return self._vote(self.reference.label[np.take_along_axis(indices, nearest, axis=1)])
+        left_out = None if self.exclude is None else self.exclude[walkers]
+        _, nearest = self.reference.nearest_of(points.astype(np.float64), indices, self.k, left_out)
+        return self._vote(self.reference.label[nearest])
 
     def _vote(self, labels: IntArray) -> IntArray:
         n_classes = self.reference.n_classes

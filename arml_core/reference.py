@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .metric import SMALL_PRODUCT, Metric
+from .metric import Metric
 from .progress import Callback, report
 from .rounding import LARGEST, BoolArray, FloatArray, IntArray, gamma
 from .screen import Screen, ScreenedRows
@@ -68,7 +68,7 @@ class Reference:
     def embed(self, x: NDArray[np.floating]) -> tuple[FloatArray, FloatArray]:
         """u = G(x - centre) and a bound on its error, row by row.
 
-        The bound is four times what the computation of u needs: it also covers the error :meth:`distances` makes
+        The bound is four times what the computation of u needs: it also covers the error :meth:`nearest_of` makes
         at any x + δ that moves x no further than the data is wide.
         """
         u = np.empty((len(x), self.metric.rank))
@@ -82,20 +82,45 @@ class Reference:
             raise ValueError(f"distances overflow: a transformed value is {np.abs(u).max():.3g}. Rescale the features")
         return u, slack
 
-    def distances(self, x: FloatArray, indices: IntArray) -> FloatArray:
-        """Squared distances of each row of `x` to its own row of training `indices`: the ones that decide."""
-        d = self.metric.squared_distances(x[:, None, :], self.points(indices))
-        if self.metric.is_diagonal or self.metric.components.size <= SMALL_PRODUCT:
+    def nearest_of(
+        self, x: FloatArray, indices: IntArray, k: int, exclude: IntArray | None = None
+    ) -> tuple[FloatArray, IntArray]:
+        """The k nearest of each row's own training `indices`, which ascend: squared distances, ties by training order.
+
+        This is what decides. Who is near does not depend on what it is compared with: distances that a product
+        rounded otherwise could move across the k-th are computed without one.
+        """
+        points = self.points(indices)
+        d = self._with_twins_tied(self.metric.squared_distances(x[:, None, :], points), self.twin[indices])
+        if exclude is not None:
+            d[(indices[:, :, None] == exclude[:, None, :]).any(axis=2)] = np.inf
+        if not self.metric.is_steady:
+            rows, columns = np.nonzero(self._in_doubt(d, np.linalg.norm(x[:, None, :] - points, axis=2), k))
+            d[rows, columns] = self.metric.steady_squared_distances(x[rows], points[rows, columns])
+        best = np.argsort(d, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(d, best, axis=1), np.take_along_axis(indices, best, axis=1)
+
+    def _with_twins_tied(self, d: FloatArray, twin: IntArray) -> FloatArray:
+        """A matrix product may round equal rows differently; twins must tie to the last bit."""
+        if self.metric.is_steady:
             return d
-        # A matrix product may round equal rows differently; twins must tie to the last bit.
-        by_twin = np.argsort(self.twin[indices], axis=1, kind="stable")
+        by_twin = np.argsort(twin, axis=1, kind="stable")
         sorted_d = np.take_along_axis(d, by_twin, axis=1)
-        sorted_twin = np.take_along_axis(self.twin[indices], by_twin, axis=1)
+        sorted_twin = np.take_along_axis(twin, by_twin, axis=1)
         for column in range(1, d.shape[1]):
             same = sorted_twin[:, column] == sorted_twin[:, column - 1]
             sorted_d[:, column] = np.where(same, sorted_d[:, column - 1], sorted_d[:, column])
         np.put_along_axis(d, by_twin, sorted_d, axis=1)
         return d
+
+    def _in_doubt(self, d: FloatArray, apart: FloatArray, k: int) -> BoolArray:
+        """Which distances may lie on the other side of the k-th but for rounding; `apart` are the plain ‖x - z‖."""
+        error = self.gamma * (self.metric.operator_magnitude() * apart) ** 2
+        kth = np.argpartition(d, k - 1, axis=1)[:, k - 1, None]
+        gap = np.abs(d - np.take_along_axis(d, kth, axis=1))
+        doubt: BoolArray = gap <= error + np.take_along_axis(error, kth, axis=1)
+        doubt &= doubt.sum(axis=1, keepdims=True) > 1
+        return doubt
 
     def nearest(
         self, x: FloatArray, k: int, exclude: IntArray | None = None, callback: Callback | None = None
@@ -174,12 +199,7 @@ class Reference:
         rows = self.screen.query(u, slack)
         top = torch.topk(rows.lower, n_candidates, dim=1, largest=False)
         candidates = np.sort(self.order[top.indices.cpu().numpy()], axis=1)
-        d = self.distances(x, candidates)
-        if exclude is not None:
-            d[(candidates[:, :, None] == exclude[:, None, :]).any(axis=2)] = np.inf
-        best = np.argsort(d, axis=1, kind="stable")[:, :k]
-        distances = np.take_along_axis(d, best, axis=1)
-        neighbours = np.take_along_axis(candidates, best, axis=1)
+        distances, neighbours = self.nearest_of(x, candidates, k, exclude)
         if n_candidates < len(self):
             beyond = (top.values[:, -1] + rows.constant).double().cpu().numpy() * rows.side.scale**2
             for b in np.flatnonzero(~(distances[:, -1] < beyond)):
@@ -188,13 +208,19 @@ class Reference:
 
     def _nearest_of_all(self, x: FloatArray, k: int, exclude: IntArray | None) -> tuple[FloatArray, IntArray]:
         """The same by computing every distance, for rows where the screen leaves doubt (many ties, far points)."""
-        places, place_of = np.unique(self.twin, return_inverse=True)
         step = max(1, DIRECT_BYTES // (8 * len(x)))
-        d = np.concatenate(
-            [self.metric.squared_distances(x, self.points(places[s : s + step])) for s in range(0, len(places), step)]
-        )[place_of]
+        parts = [slice(start, start + step) for start in range(0, len(self), step)]
+        everything = np.arange(len(self))
+        d = np.concatenate([self.metric.squared_distances(x, self.points(everything[part])) for part in parts])
+        d = d[self.twin]
         if exclude is not None:
             d[exclude[exclude >= 0]] = np.inf
+        if not self.metric.is_steady:
+            apart = np.concatenate([np.linalg.norm(x - self.points(everything[part]), axis=1) for part in parts])
+            (doubtful,) = np.nonzero(self._in_doubt(d[None], apart[None], k)[0])
+            for start in range(0, len(doubtful), step):
+                some = doubtful[start : start + step]
+                d[some] = self.metric.steady_squared_distances(x, self.points(some))
         best = np.argsort(d, kind="stable")[:k]
         return d[best], best
 

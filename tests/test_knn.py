@@ -438,6 +438,23 @@ def test_points_that_make_no_sense(points, y, options, text):
         MahalanobisKNN().fit(X4, Y4).certify(points, y, **options)
 
 
+def test_numbers_written_as_text_are_no_labels_however_many_classes_there_are():
+    """numpy would find "10" among the numbers, and look for it where texts are sorted."""
+    X, y = np.random.default_rng(0).normal(size=(400, 3)), np.arange(400) % 30
+    knn = MahalanobisKNN(1).fit(X, y)
+    with pytest.raises(ValueError, match=r"label '0' \(14 rows\) was not in training"):
+        knn.certify(X, y.astype(str))
+    with pytest.raises(ValueError, match=r"label 0 \(14 rows\) was not in training"):
+        MahalanobisKNN(1).fit(X, y.astype(str)).certify(X, y)
+
+
+def test_a_threat_for_other_features_is_refused_also_when_its_like_was_seen():
+    knn = MahalanobisKNN(1).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    knn.certify([[0.1, 0.2]], threat=ThreatModel(frozen=[0]))
+    with pytest.raises(ValueError, match="3"):
+        knn.certify([[0.1, 0.2]], threat=ThreatModel(frozen=[True, False, False]))
+
+
 def test_a_refused_label_names_a_value_and_the_classes():
     knn = MahalanobisKNN().fit(X4, ["cat", "cat", "dog", "dog"])
     with pytest.raises(
