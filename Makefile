@@ -9,7 +9,8 @@ app: .venv/app.done
 	$(BIN)/python -m streamlit run app.py
 
 test: .venv/test.done lint
-	$(BIN)/python -m pytest -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m browser
 
 test-slow: .venv/test.done
 	$(BIN)/python -m pytest -m slow
