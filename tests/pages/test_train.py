@@ -16,7 +16,7 @@ from arml_core.curves import mean_radius
 from arml_core.datasets import read_dataset
 from arml_core.figures import RobustLine
 from arml_core.figures.words import radius_down
-from arml_core.jobs import Client, JobStatus, PointsSpec, new_key
+from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, new_key
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from arml_core.neural import NetworkCurve
@@ -40,7 +40,7 @@ from pages.components.train.choices import (
     write_settings,
 )
 from pages.components.train.detail import file_name, metric_file
-from pages.components.train.evaluate import certificate_for, compare_query, lines_of, points_spec, supported
+from pages.components.train.evaluate import certificate_for, compare_query, grouped, lines_of, points_spec, supported
 from pages.components.train.plan import MOST_TRAININGS, make_plan
 from pages.components.train.queue import selected_job
 from pages.components.train.snippet import evaluation_lines, training_lines
@@ -447,6 +447,53 @@ def test_curves_under_way_are_drawn_on_the_points_both_sides_have(client, run: s
     np.testing.assert_array_equal(line.empirical, part.upper)
     (alone,) = lines_of("ARML", [whole])
     assert (len(alone.certified), alone.partial) == (25, False)
+
+
+def evaluation(kind: str = "certify", created: float = 0.0, **changes) -> JobStatus:
+    spec = EvaluationSpec(kind, "0" * 32, **changes)
+    return status("done", kind=kind, created=created, needs="0" * 32, content=spec.content())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"points": PointsSpec("train", 9)}, {"points": PointsSpec("train", 9, labels=False)}),
+        ({"points": PointsSpec("train", 9)}, {"points": PointsSpec("train", 8)}),
+        ({"points": PointsSpec("test", 9)}, {"points": PointsSpec("evaluation", 9)}),
+        ({"points": PointsSpec("given", None, "a")}, {"points": PointsSpec("given", None, "b")}),
+        ({"threat": arml.ThreatModel(frozen=[0])}, {"threat": arml.ThreatModel(frozen=[1])}),
+        ({"threat": arml.ThreatModel(costs=[1.0, 2.0])}, {"threat": arml.ThreatModel(costs=[2.0, 1.0])}),
+    ],
+)
+def test_evaluations_of_different_questions_are_never_drawn_together(one: dict, other: dict) -> None:
+    older, newer = evaluation(created=1.0, **one), evaluation("attack", created=2.0, **other)
+    groups = grouped([older, newer])
+    assert list(groups.values()) == [[newer], [older]]
+
+
+def test_evaluations_of_one_question_are_drawn_together() -> None:
+    proof, attack = evaluation(), evaluation("attack", threat=arml.ThreatModel(costs=[1.0, 1.0]))
+    assert grouped([proof, attack]) == {"K = 1, ℓ2 norm, all test points": [proof, attack]}
+
+
+def test_groups_that_words_do_not_tell_apart_are_counted_from_the_oldest() -> None:
+    files = [evaluation(created=at, points=PointsSpec("given", None, name)) for at, name in ((1.0, "a"), (2.0, "b"))]
+    words = "K = 1, ℓ2 norm, rows of a file"
+    assert grouped(files) == {f"{words} (2 of 2)": files[1:], f"{words} (1 of 2)": files[:1]}
+
+
+def test_radii_about_labels_and_about_the_own_answers_have_a_chart_each(client, run: str) -> None:
+    labelled, own = (
+        client.certify(run, 5, "votes", points=PointsSpec("train", 40, labels=labels)) for labels in (True, False)
+    )
+    for job in (labelled, own):
+        assert client.wait(job.id, PATIENCE).state == "done"
+    for job, labels in ((labelled, True), (own, False)):
+        app = page(job=run, curve=job.id)
+        tiles = {tile.label: tile.value for tile in app.metric}
+        assert tiles["Mean certified radius"] == radius_down(mean_radius(client.evaluation(job.id).lower))
+        assert ("Clean error" in tiles) == labels
+        assert ("each left out; the classifier's own answers, not the labels" in texts(app)) != labels
 
 
 def test_the_caption_speaks_of_what_is_drawn_and_tiles_name_their_certificate(client, run: str) -> None:

@@ -8,7 +8,7 @@ from arml_core.attack.boundary import STEPS
 from arml_core.certify import METHODS
 from arml_core.comparison import ATTACKS as STRONGEST
 from arml_core.comparison import CERTIFICATES as TIGHTEST
-from arml_core.comparison import Contender, alone, join
+from arml_core.comparison import Contender, Setting, alone, join, setting_of
 from arml_core.curves import mean_radius
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.words import radius_down, radius_up
@@ -228,7 +228,7 @@ def _start(run: str, chosen: Chosen, offer: Offer) -> None:
 
 
 def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | None) -> None:
-    """Rows of this run's evaluations, and the curves of those that share K, threat model and points."""
+    """Rows of this run's evaluations, and the curves of those that belong together."""
     try:
         client = looking()
         run = client.status(run_id)
@@ -260,13 +260,25 @@ def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | N
 
 
 def grouped(jobs: list[JobStatus]) -> dict[str, list[JobStatus]]:
-    """Evaluations that may be drawn together, by what they share; the newest request first."""
-    groups: dict[str, list[JobStatus]] = {}
+    """Evaluations that may be drawn together, under the words for what they share; the newest request first.
+
+    Words do not tell two files or two lists of frozen features apart: such groups are counted, the oldest first.
+    """
+    groups: dict[tuple[Setting, int | None], list[JobStatus]] = {}
+    alike: dict[str, list[list[JobStatus]]] = {}
     for job in sorted(jobs, key=lambda job: job.created, reverse=True):
         spec = job.spec
         assert isinstance(spec, EvaluationSpec)
-        groups.setdefault(setting_words(spec), []).append(job)
-    return groups
+        setting = Setting.of(job.dataset, spec.n_neighbors, spec.threat, spec.points.content())
+        group = groups.setdefault((setting, spec.points.n), [])
+        if not group:
+            alike.setdefault(setting_words(spec), []).append(group)
+        group.append(job)
+    return {
+        words if len(found) == 1 else f"{words} ({len(found) - place} of {len(found)})": group
+        for words, found in alike.items()
+        for place, group in enumerate(found)
+    }
 
 
 def _active_row(job: JobStatus) -> None:
@@ -372,11 +384,12 @@ def _curves(
 
 
 def _numbers(found: list[Evaluation]) -> None:
-    """The mean radius of each evaluation and the clean error."""
+    """The mean radius of each evaluation and, where the labels count, the clean error."""
     clean = found[0]
-    cells = [
-        ("Clean error", f"{1 - clean.correct.mean():.3f}", "The share of points whose answer is wrong as they are.")
-    ]
+    cells = []
+    if setting_of(clean).labels:
+        wrong = 1 - clean.correct.mean()
+        cells.append(("Clean error", f"{wrong:.3f}", "The share of points whose answer is wrong as they are."))
     for evaluation in found:
         proved = evaluation.kind == "certify"
         method = evaluation.describe_method()
