@@ -24,6 +24,7 @@ from pages.components.curve_words import (
     BOTH_CAPTION,
     EXACT_CAPTION,
     MEAN_RULE,
+    NO_SCRIPT,
     PROVED_CAPTION,
     REACHED_CAPTION,
     curves_caption,
@@ -400,6 +401,26 @@ def test_the_python_lines_of_an_evaluation_print_its_numbers(client, run: str) -
     certified, attacked = (client.radii(job.id) for job in jobs)
     for radii, line in zip((certified.lower, attacked.upper), printed.getvalue().splitlines(), strict=True):
         assert str(arml.robust_error(radii, [0, 0.1, 0.2])) in line
+
+
+def test_the_python_lines_about_the_own_answers_leave_the_labels_out(client, run: str) -> None:
+    job = client.certify(run, 5, "votes", points=PointsSpec("train", 40, labels=False))
+    assert client.wait(job.id, PATIENCE).state == "done"
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(evaluation_lines(client.status(run).spec, [job.spec], offer()), {})
+    assert str(arml.robust_error(client.radii(job.id).lower, [0, 0.1, 0.2])) in printed.getvalue()
+
+
+def test_no_python_lines_are_given_for_the_rows_of_a_file(client, run: str) -> None:
+    data = arml.load_dataset("wine")
+    job = client.certify(run, 5, "votes", points=client.add_points(data.X_test[:4], data.y_test[:4]))
+    assert client.wait(job.id, PATIENCE).state == "done"
+    app = page(job=run, curve=job.id)
+    app.session_state["train_open_curve_python"] = True
+    app.run()
+    assert NO_SCRIPT in texts(app)
+    assert not app.code
 
 
 def test_an_evaluation_is_asked_for_as_chosen_and_drawn_with_the_engines_numbers(client, run: str) -> None:

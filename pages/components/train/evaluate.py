@@ -18,7 +18,7 @@ from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..chart import show_chart
 from ..csv_out import csv_bytes
-from ..curve_words import MEAN_RULE, curves_caption
+from ..curve_words import MEAN_RULE, NO_SCRIPT, curves_caption
 from ..norms import NORM_TITLES
 from ..on_demand import on_demand
 from ..plain import plain
@@ -445,4 +445,8 @@ def _python(run: JobStatus, jobs: list[JobStatus], offer: Offer | None) -> None:
     spec = run.spec
     assert isinstance(spec, RunSpec)
     specs = [job.spec for job in jobs if isinstance(job.spec, EvaluationSpec)]
-    st.code(evaluation_lines(spec, specs, offer), language="python", wrap_lines=True)
+    lines = evaluation_lines(spec, specs, offer)
+    if lines is None:
+        st.caption(NO_SCRIPT)
+    else:
+        st.code(lines, language="python", wrap_lines=True)
