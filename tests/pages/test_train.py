@@ -555,6 +555,17 @@ def test_only_certificates_that_exist_are_offered_the_tightest_first() -> None:
     assert certificate_for(Chosen(k=1), box=False) == "exact"
 
 
+def test_certificates_are_offered_for_the_largest_k_where_the_address_asks_for_more(client) -> None:
+    run = client.train("seven_points", "euclidean", device="cpu")
+    assert client.wait(run.id, PATIENCE).state == "done"
+    app = page(job=run.id, k="11", certificate="theorem1", attack="none")
+    assert app.number_input(key="train_k").value == 6
+    assert app.selectbox(key="train_certificate").options == ["Search", "Votes"]
+    app.button(key="train_evaluate").click().run()
+    (asked,) = [job.content for job in client.list() if job.needs == run.id]
+    assert (asked["n_neighbors"], asked["method"]) == (6, "votes")
+
+
 def test_without_test_points_training_points_are_left_out_one_by_one() -> None:
     assert points_spec(Chosen(points=100), offer()).content()["part"] == "evaluation"
     assert points_spec(Chosen(points=100), offer()).n == 54

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from arml_core.attack.boundary import STEPS
@@ -74,7 +76,7 @@ def show_evaluate(run: JobStatus, chosen: Chosen, offer: Offer | None, jobs: lis
     elif offer is None:
         st.caption("Its dataset is not here any more, so it cannot be evaluated. Upload the file again.")
     else:
-        _form(run, chosen, offer)
+        _form(run, replace(chosen, k=min(chosen.k, most_neighbours(offer))), offer)
     if not evaluations:
         return
     active = any(under_way(job) for job in evaluations)
@@ -117,7 +119,7 @@ def _form(run: JobStatus, chosen: Chosen, offer: Offer) -> None:
             "Neighbours (K)",
             1,
             most_neighbours(offer),
-            key=bound("k", min(chosen.k, most_neighbours(offer))),
+            key=bound("k", chosen.k),
             on_change=set_field("k"),
             help="How many nearest training points vote. The paper shows 1 and 11.",
         )
@@ -214,13 +216,12 @@ def _start(run: str, chosen: Chosen, offer: Offer) -> None:
     box = chosen.box and offer.unit_scale
     threat = ThreatModel(chosen.norm, box=(0.0, 1.0) if box else None)
     points = points_spec(chosen, offer)
-    k = min(chosen.k, most_neighbours(offer))
     try:
         client = asking()
-        asked = client.certify(run, k, certificate_for(chosen, box), threat, points, chosen.budget)
+        asked = client.certify(run, chosen.k, certificate_for(chosen, box), threat, points, chosen.budget)
         if chosen.attack != "none":
             options = {"steps": chosen.steps} if chosen.attack == "boundary" else {}
-            client.attack(run, k, chosen.attack, threat, points, chosen.attack_seed, options)
+            client.attack(run, chosen.k, chosen.attack, threat, points, chosen.attack_seed, options)
     except (ValueError, StoreError) as reason:
         st.session_state[FAILED] = f"It was not started: {plain(str(reason))}"
         return
