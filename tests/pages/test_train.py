@@ -454,6 +454,20 @@ def test_an_evaluation_is_asked_for_as_chosen_and_drawn_with_the_engines_numbers
     }
 
 
+@pytest.mark.parametrize(
+    ("threat", "limits"),
+    [
+        ({"box": (0.0, 1.0)}, "box"),
+        ({"frozen": [1]}, "special"),
+        ({"costs": [1, 2]}, "special"),
+        ({"costs": [1, 1]}, "free"),
+    ],
+)
+def test_the_way_to_compare_leads_to_the_attacker_that_is_drawn(threat: dict, limits: str) -> None:
+    asked = evaluation(threat=arml.ThreatModel(**threat))
+    assert compare_query(status("done"), asked, offer())["limits"] == limits
+
+
 def test_curves_under_way_are_drawn_on_the_points_both_sides_have(client, run: str) -> None:
     points = PointsSpec("evaluation", 25)
     certified, attacked = client.certify(run, 3, points=points), client.attack(run, 3, points=points)

@@ -10,7 +10,7 @@ from arml_core.attack.boundary import STEPS
 from arml_core.certify import METHODS
 from arml_core.comparison import ATTACKS as STRONGEST
 from arml_core.comparison import CERTIFICATES as TIGHTEST
-from arml_core.comparison import Contender, Setting, alone, join, setting_of
+from arml_core.comparison import Contender, Setting, alone, join, plain_threat, setting_of
 from arml_core.curves import mean_radius
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.words import radius_down, radius_up
@@ -19,6 +19,7 @@ from arml_core.results import Evaluation
 from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..chart import show_chart
+from ..compare.catalogue import limits_of
 from ..csv_out import csv_bytes
 from ..curve_words import MEAN_RULE, NO_SCRIPT, curves_caption
 from ..norms import NORM_TITLES
@@ -438,7 +439,7 @@ def compare_query(run: JobStatus, evaluation: JobStatus, offer: Offer) -> dict[s
         "runs": run.id[:COMPARE_NAME],
         "k": str(spec.n_neighbors),
         "norm": spec.threat.arguments()["norm"],
-        "limits": "free" if spec.threat.box is None else "box",
+        "limits": limits_of(plain_threat(spec.threat)),
     }
 
 
