@@ -17,6 +17,7 @@ from pages.components.hints import show_hint, show_lesson, show_notices
 from pages.components.panels import show_panels, show_search_longer
 from pages.components.picture_clicks import listen
 from pages.components.shell import enter, spare_imports_from_collection, style_page
+from pages.components.visitor import show_private_notice
 
 stayed = enter("playground")
 begin_turn()
@@ -28,6 +29,7 @@ points = points_of(view)
 with st.sidebar:
     style_page()
 listen(handle)  # before the pictures: a click on them is never lost
+show_private_notice()
 show_notices()
 if view.lesson:
     show_lesson(view)

@@ -15,7 +15,9 @@ from pages.components import session
 from pages.components.address import Choices
 from pages.components.curve_words import MEAN_RULE
 from pages.components.picture_clicks import Hit, read_hit
+from pages.components.shell import PAGES
 from pages.components.store import open_store
+from pages.components.visitor import PRIVATE
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +34,10 @@ def page(name: str, **query: str) -> AppTest:
 
 def query(app: AppTest) -> dict[str, str]:
     return {name: found[0] if isinstance(found, list) else found for name, found in app.query_params.items()}
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(caption.value for caption in app.caption)
 
 
 def radii(app: AppTest) -> list[str]:
@@ -78,6 +84,17 @@ def test_start_lists_a_visitors_own_jobs_and_keeps_their_key(monkeypatch) -> Non
     for stranger in (page("app"), page("app", key=new_key())):
         assert any("No job is running" in text.value for text in stranger.markdown)
     open_store.clear()
+
+
+@pytest.mark.parametrize("hide", [{}, {"hide": "steps"}])
+@pytest.mark.parametrize("name", ["app", *(f"pages/{name}" for name, _ in PAGES[1:])])
+def test_every_page_says_once_that_an_address_with_a_key_is_private(name: str, hide: dict, monkeypatch) -> None:
+    monkeypatch.setenv("ARML_SHARED", "1")
+    open_store.clear()
+    assert PRIVATE not in captions(page(name, **hide))
+    app = page(name, key=new_key(), **hide)
+    assert captions(app).count(PRIVATE) == 1
+    assert "key" in query(app)
 
 
 def test_playground_opens_on_three_methods() -> None:
