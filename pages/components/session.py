@@ -14,6 +14,8 @@ from .view import View, from_query, to_query
 from .visitor import without_key
 
 VIEW, PUBLISHED, NOTICES, CHANGED = "pg_view", "pg_published", "pg_notices", "pg_changed"
+MOVING, REFUSED = "pg_moving", "pg_refused"
+TRAINING_SET = ("data", "n", "noise", "seed", "points")
 
 
 def load_view(stayed: bool) -> View:
@@ -30,7 +32,7 @@ def load_view(stayed: bool) -> View:
         return current()
     if not returned and not (known and query == st.session_state.get(PUBLISHED)):
         view, notices = _read(query)
-        st.session_state[VIEW] = view
+        _put(view)
         st.session_state[NOTICES] = notices
     st.session_state[PUBLISHED] = query  # known now, even if a click ends this run before its own address is written
     return current()
@@ -55,7 +57,7 @@ def current() -> View:
 
 def update(**changes: Any) -> None:
     """Change the view; the address follows at the end of the run."""
-    st.session_state[VIEW] = replace(current(), **changes)
+    _put(replace(current(), **changes))
     st.session_state[NOTICES] = []
     touch()
 
@@ -84,4 +86,18 @@ def notices() -> list[str]:
 
 def update_quietly(view: View) -> None:
     """Replace the view without dropping the notices."""
+    _put(view)
+
+
+def _put(view: View) -> None:
+    """Keep the view; a point that was picked up and a refusal go with the points they are about."""
+    before = st.session_state.get(VIEW, view)
+    if any(getattr(view, name) != getattr(before, name) for name in TRAINING_SET):
+        forget_move()
+        st.session_state.pop(REFUSED, None)
     st.session_state[VIEW] = view
+
+
+def forget_move() -> None:
+    """Put down the point that was picked up."""
+    st.session_state.pop(MOVING, None)

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
 from arml_core.jobs import Client, new_key
 from pages.components import session
 from pages.components.address import Choices
+from pages.components.clicks import handle
 from pages.components.curve_words import MEAN_RULE
 from pages.components.picture_clicks import Hit, read_hit
 from pages.components.shell import PAGES
 from pages.components.store import open_store
+from pages.components.view import DEFAULT
 from pages.components.visitor import PRIVATE
 
 ROOT = Path(__file__).parents[2]
@@ -179,6 +182,37 @@ def test_another_preset_drops_the_edits_and_chooses_a_row_that_exists() -> None:
     app = page("pages/playground", points="0_0_0~1_1_1~2_0_1", row="2")
     app.selectbox(key="pg_data").set_value("blobs").run()
     assert query(app) == {"data": "blobs", "row": "0"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda app: app.selectbox(key="pg_data").set_value("circles"),
+        lambda app: app.slider(key="pg_n").set_value(6),
+        lambda app: app.number_input(key="pg_seed").set_value(1),
+        lambda app: app.selectbox(key="pg_lesson").set_value("fooled"),
+        lambda app: app.query_params.__setitem__("data", "xor"),
+    ],
+)
+def test_a_picked_point_and_a_refusal_go_with_the_points_they_are_about(change) -> None:
+    app = page("pages/playground", data="moons")
+    app.session_state["pg_tool"], app.session_state["pg_moving"] = "Move", 30
+    app.session_state["pg_refused"] = "Click on a training point first."
+    app.slider(key="pg_k").set_value(3).run()
+    assert app.session_state["pg_moving"] == 30  # the same points
+    change(app)
+    app.run()
+    assert not app.exception
+    assert "pg_moving" not in app.session_state
+    assert "Click on a training point first." not in [warning.value for warning in app.warning]
+
+
+def test_what_is_refused_puts_the_picked_point_down_and_is_said(monkeypatch) -> None:
+    kept = {"pg_view": DEFAULT, "pg_tool": "Move", "pg_moving": 30}
+    monkeypatch.setattr(st, "session_state", kept)
+    handle(Hit((0.0, 0.0), None, False))
+    assert "no point 30" in kept["pg_refused"]
+    assert "pg_moving" not in kept
 
 
 def test_undo_all_edits() -> None:
