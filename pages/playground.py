@@ -34,7 +34,7 @@ show_notices()
 if view.lesson:
     show_lesson(view)
 else:
-    show_hint()
+    show_hint(view)
 if not stayed:
     sidebar(view, points)  # one that opened later would push the pictures aside
 panels = show_panels(view, points, stayed)  # before the rest, so that the browser draws while it is on its way

@@ -178,6 +178,12 @@ def test_hide_takes_controls_away_and_stays_in_the_address() -> None:
     assert "hide" in query(app)
 
 
+def test_dragging_is_offered_only_where_it_does_something() -> None:
+    for hide, offered in (({}, True), ({"hide": "tools"}, False)):
+        hints = [text.value for text in page("pages/playground", **hide).markdown if "Click anywhere" in text.value]
+        assert ["Drag" in hint for hint in hints] == [offered]
+
+
 def test_another_preset_drops_the_edits_and_chooses_a_row_that_exists() -> None:
     app = page("pages/playground", points="0_0_0~1_1_1~2_0_1", row="2")
     app.selectbox(key="pg_data").set_value("blobs").run()
