@@ -28,7 +28,7 @@ MOMENT = 0.25  # what is found within it is drawn at once; the rest follows by i
 def load(source: Source) -> Prepared | None:
     """The dataset and the metric, read beside the page; None while it takes its time or if it went wrong."""
     shelf = "large" if source.large else "small"
-    client = looking()
+    client = looking() if source.stored else None  # what ships is shown although the store cannot be opened
 
     def work(task: Task) -> Prepared:
         task.say(f"reading {source.dataset_title}")
