@@ -17,6 +17,7 @@ from pages.components.address import Choices
 from pages.components.clicks import handle
 from pages.components.curve_words import MEAN_RULE
 from pages.components.picture_clicks import Hit, read_hit
+from pages.components.plain import plain
 from pages.components.shell import PAGES
 from pages.components.store import open_store
 from pages.components.view import DEFAULT
@@ -98,6 +99,44 @@ def test_every_page_says_once_that_an_address_with_a_key_is_private(name: str, h
     app = page(name, key=new_key(), **hide)
     assert captions(app).count(PRIVATE) == 1
     assert "key" in query(app)
+
+
+def read(app: AppTest) -> str:
+    return "\n".join(found.value for kind in (app.error, app.warning, app.caption, app.info) for found in kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "choices"),
+    [
+        ("start", {}),
+        ("train", {}),
+        ("compare", {}),
+        ("certify", {}),
+        ("inspect", {}),
+        ("paper", {"show": "table1"}),
+    ],
+)
+def test_what_is_wrong_with_the_store_is_shown_as_text(name: str, choices: dict, tmp_path, monkeypatch) -> None:
+    home = tmp_path / "a *b* :smile: [c](d)"
+    home.write_text("not a folder")
+    monkeypatch.setenv("ARML_HOME", str(home))
+    open_store.clear()
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, text in choices.items():
+        app.query_params[key] = text
+    app.switch_page(f"pages/{name}.py").run()
+    assert not app.exception
+    shown = read(app)
+    assert plain(str(home)) in shown
+    assert str(home) not in shown
+
+
+def test_what_is_wrong_with_shipped_results_is_shown_as_text(monkeypatch) -> None:
+    def unreadable() -> None:
+        raise ValueError("*bad*.npz is not a results file")
+
+    monkeypatch.setattr(arml.results, "shipped", unreadable)
+    assert plain("*bad*.npz is not a results file") in page("pages/paper", show="summary").error[0].value
 
 
 def test_playground_opens_on_three_methods() -> None:

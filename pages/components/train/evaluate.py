@@ -236,7 +236,7 @@ def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | N
         run = client.status(run_id)
         jobs = [job for job in client.list(limit=500) if job.needs == run_id]
     except (ValueError, StoreError) as reason:
-        st.error(f"The evaluations cannot be read: {reason}")
+        st.error(plain(f"The evaluations cannot be read: {reason}"))
         return
     if was_active and not any(under_way(job) for job in jobs):
         st.rerun()
