@@ -131,6 +131,17 @@ def test_what_is_wrong_with_the_store_is_shown_as_text(name: str, choices: dict,
     assert str(home) not in shown
 
 
+@pytest.mark.parametrize("name", ["pages/train", "pages/certify", "pages/compare"])
+@pytest.mark.parametrize("setting", ["ARML_JOBS", "ARML_UPLOAD_DAYS"])
+def test_a_bad_setting_of_the_environment_is_said_in_words(name: str, setting: str, monkeypatch) -> None:
+    monkeypatch.setenv("ARML_SHARED", "1")
+    monkeypatch.setenv(setting, "many")
+    open_store.clear()
+    (said,) = page(name).error
+    assert said.value.startswith(plain(f"{setting} must be a positive number of "))
+    assert "start the app again" in said.value
+
+
 def test_what_is_wrong_with_shipped_results_is_shown_as_text(monkeypatch) -> None:
     def unreadable() -> None:
         raise ValueError("*bad*.npz is not a results file")
