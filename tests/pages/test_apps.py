@@ -264,7 +264,7 @@ def test_a_picked_point_and_a_refusal_go_with_the_points_they_are_about(change) 
 
 
 def test_what_is_refused_puts_the_picked_point_down_and_is_said(monkeypatch) -> None:
-    kept = {"pg_view": DEFAULT, "pg_tool": "Move", "pg_moving": 30}
+    kept = {"playground_choices_value": DEFAULT, "pg_tool": "Move", "pg_moving": 30}
     monkeypatch.setattr(st, "session_state", kept)
     handle(Hit((0.0, 0.0), None, False))
     assert "no point 30" in kept["pg_refused"]
@@ -322,8 +322,8 @@ def test_what_is_chosen_before_the_first_run_has_ended_is_kept(monkeypatch, addr
     monkeypatch.setattr(session, "publish", lambda: None)
     app = page("pages/playground", **address)
     app.segmented_control(key="pg_norm").set_value("linf").run()
-    assert app.session_state["pg_view"].norm == "linf"
-    assert app.session_state["pg_view"].k == int(address.get("k", "1"))
+    assert app.session_state["playground_choices_value"].norm == "linf"
+    assert app.session_state["playground_choices_value"].k == int(address.get("k", "1"))
 
 
 def test_what_is_chosen_on_other_pages_before_the_first_run_has_ended_is_kept(monkeypatch) -> None:
