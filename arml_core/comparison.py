@@ -24,6 +24,7 @@ ATTACKS = ("whitebox", "boundary")
 BEST, NONE = "best", "none"
 OWN_ATTACK = ("exact", "search")
 """Certificates whose upper side was reached by a step of their own."""
+OWN_ANSWERS = "the classifier's own answers, not the labels"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,18 @@ class Setting:
     digest: str | None
     labels: bool
 
+    @classmethod
+    def of(cls, fingerprint: str, n_neighbors: int, threat: ThreatModel, points: Mapping[str, Any]) -> Setting:
+        """From what a result or a request says of itself; `points` as :class:`arml_core.jobs.PointsSpec` writes it."""
+        return cls(
+            fingerprint,
+            n_neighbors,
+            plain_threat(threat),
+            str(points["part"]),
+            points.get("digest"),
+            bool(points.get("labels", True)),
+        )
+
     def points_words(self) -> str:
         """Which points these are; empty for the usual ones."""
         rows = {
@@ -45,7 +58,7 @@ class Setting:
             "train": "training rows, each left out of its own vote",
             "given": "rows of a query file",
         }[self.part]
-        question = "" if self.labels else "the classifier's own answers, not the labels"
+        question = "" if self.labels else OWN_ANSWERS
         return "; ".join(part for part in (rows, question) if part)
 
 
@@ -99,15 +112,7 @@ def plain_threat(threat: ThreatModel) -> ThreatModel:
 
 def setting_of(evaluation: Evaluation) -> Setting:
     """The chart an evaluation belongs to."""
-    points = evaluation.points
-    return Setting(
-        evaluation.fingerprint,
-        evaluation.n_neighbors,
-        plain_threat(evaluation.threat),
-        str(points["part"]),
-        points.get("digest"),
-        bool(points.get("labels", True)),
-    )
+    return Setting.of(evaluation.fingerprint, evaluation.n_neighbors, evaluation.threat, evaluation.points)
 
 
 def threat_differences(certificate: ThreatModel, attack: ThreatModel) -> tuple[str, ...]:

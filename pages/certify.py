@@ -17,11 +17,13 @@ from pages.components.certify.sources import find_sources
 from pages.components.certify.steps import show_last_heading, show_steps
 from pages.components.certify.verdicts_step import radius_of, show_verdicts
 from pages.components.shell import enter, spare_imports_from_collection, style_page
+from pages.components.visitor import show_private_notice
 
 stayed = enter("certify")
 asked = CHOICES.load(stayed)
 style_page()
 st.markdown("### Certify a file\nWhich rows of your table could a small change flip, how small, and what change?")
+show_private_notice()
 CHOICES.show_notices()
 
 try:

@@ -24,7 +24,7 @@ with st.sidebar:
         sidebar(view, source, catalogue)
 CHOICES.show_notices()
 if catalogue.problem:
-    st.warning(catalogue.problem)
+    st.warning(plain(catalogue.problem))
 for notice in missing:
     st.caption(f"ℹ️ {plain(notice)}")
 show_private_notice()

@@ -17,6 +17,7 @@ from pages.components.hints import show_hint, show_lesson, show_notices
 from pages.components.panels import show_panels, show_search_longer
 from pages.components.picture_clicks import listen
 from pages.components.shell import enter, spare_imports_from_collection, style_page
+from pages.components.visitor import show_private_notice
 
 stayed = enter("playground")
 begin_turn()
@@ -28,11 +29,12 @@ points = points_of(view)
 with st.sidebar:
     style_page()
 listen(handle)  # before the pictures: a click on them is never lost
+show_private_notice()
 show_notices()
 if view.lesson:
     show_lesson(view)
 else:
-    show_hint()
+    show_hint(view)
 if not stayed:
     sidebar(view, points)  # one that opened later would push the pictures aside
 panels = show_panels(view, points, stayed)  # before the rest, so that the browser draws while it is on its way

@@ -10,6 +10,7 @@ import streamlit as st
 
 from arml_core.jobs import StoreError
 from pages.components.on_demand import on_demand
+from pages.components.plain import plain
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.train.catalog import offer_of, offers
 from pages.components.train.choices import choices
@@ -42,7 +43,7 @@ try:
     if notice:
         st.caption(f"ℹ️ {notice}")
 except StoreError as reason:
-    st.error(f"The jobs cannot be reached: {reason}")
+    st.error(plain(f"The jobs cannot be reached: {reason}"))
     st.stop()
 
 panes = [None, st.container()] if "form" in chosen.hide else st.columns([2, 3], gap="large")

@@ -153,16 +153,25 @@ class Choices(Generic[T]):
         heard yet of the address of the run before sends the one before that.
         """
         query = without_key(st.query_params.to_dict())
-        known = self._key("value") in st.session_state
+        known = self.known
         returned = known and not stayed and not query
         if st.session_state.pop(self._key("changed"), False) and known and stayed:
             return self.current()
         if not returned and not (known and query == st.session_state.get(self._key("published"))):
-            changes, notices = read_changes(query, self.readers)
-            st.session_state[self._key("value")] = replace(self.base, **changes)  # type: ignore[type-var]
+            value, notices = self.read(query)
+            self.put(value)
             st.session_state[self._key("notices")] = notices
         st.session_state[self._key("published")] = query  # known now, even if a click ends this run early
         return self.current()
+
+    def read(self, query: dict[str, str]) -> tuple[T, list[str]]:
+        """The choices of an address, and a sentence for each parameter that made no sense."""
+        changes, notices = read_changes(query, self.readers)
+        return replace(self.base, **changes), notices  # type: ignore[type-var]
+
+    @property
+    def known(self) -> bool:
+        return self._key("value") in st.session_state
 
     def current(self) -> T:
         value: T = st.session_state[self._key("value")]
@@ -170,8 +179,16 @@ class Choices(Generic[T]):
 
     def update(self, **changes: Any) -> None:
         """Change the choices; the address follows at the end of the run."""
-        st.session_state[self._key("value")] = replace(self.current(), **changes)  # type: ignore[type-var]
+        self.put(replace(self.current(), **changes))  # type: ignore[type-var]
         st.session_state[self._key("notices")] = []
+        self.touch()
+
+    def put(self, value: T) -> None:
+        """Replace the choices without dropping the notices."""
+        st.session_state[self._key("value")] = value
+
+    def touch(self) -> None:
+        """The run that follows is about something done on the page, not about a new address."""
         st.session_state[self._key("changed")] = True
 
     def query(self) -> dict[str, str]:
@@ -184,9 +201,14 @@ class Choices(Generic[T]):
         st.session_state[self._key("published")] = self.query()
         st.session_state.pop(self._key("changed"), None)
 
+    def notices(self) -> list[str]:
+        """What in the address made no sense."""
+        found: list[str] = st.session_state.get(self._key("notices"), [])
+        return found
+
     def show_notices(self) -> None:
         """Say quietly what in the address made no sense."""
-        for notice in st.session_state.get(self._key("notices"), []):
+        for notice in self.notices():
             st.caption(f"ℹ️ {notice}")
 
     def link(self) -> str:

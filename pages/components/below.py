@@ -10,10 +10,10 @@ from arml_core.figures import plane_table
 from . import session
 from .address import link_to
 from .compute import Panel, Points
-from .controls import REFUSED
 from .csv_out import csv_bytes
 from .edits import as_tuples, with_points
 from .on_demand import on_demand
+from .session import REFUSED
 from .snippet import python_lines
 from .view import View
 
@@ -67,7 +67,6 @@ def _take_over(view: View, points: Points, edited: pd.DataFrame) -> None:
         return
     try:
         session.update(**with_points(view, tuple(rows), view.row).__dict__)
-        st.session_state.pop(REFUSED, None)
     except ValueError as reason:
         st.session_state[REFUSED] = str(reason)
         st.warning(str(reason))

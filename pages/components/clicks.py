@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from . import session
-from .controls import MOVING, NEW_CLASS, REFUSED, TOOL, forget_move
+from .controls import NEW_CLASS, TOOL
 from .edits import add_point, delete_point, move_point
 from .picture_clicks import Hit
+from .session import MOVING, REFUSED, forget_move
 
 
 def handle(hit: Hit) -> None:
@@ -43,8 +44,8 @@ def _apply(tool: str, hit: Hit) -> None:
 def _pick_or_drop(hit: Hit) -> None:
     moving = st.session_state.get(MOVING)
     if moving is not None:
+        forget_move()  # also if it is refused: the next click picks up another
         session.update(**move_point(session.current(), moving, hit.place).__dict__)
-        forget_move()
     elif hit.row is None:
         raise ValueError("Click on a training point first, then on the place where it should go.")
     else:

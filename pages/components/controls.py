@@ -28,7 +28,7 @@ PRESET_TITLES = {
     "imbalanced": "Imbalanced",
 }
 TOOLS = ("Certify", "Add", "Move", "Delete")
-TOOL, NEW_CLASS, MOVING, REFUSED = "pg_tool", "pg_new_class", "pg_moving", "pg_refused"
+TOOL, NEW_CLASS = "pg_tool", "pg_new_class"
 
 
 bound = keys_of("pg")
@@ -189,11 +189,7 @@ def _tools(view: View, points: Points) -> None:
 
 def _change_tool() -> None:
     session.touch()
-    forget_move()
-
-
-def forget_move() -> None:
-    st.session_state.pop(MOVING, None)
+    session.forget_move()
 
 
 def _place(view: View, points: Points) -> None:

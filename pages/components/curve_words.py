@@ -18,6 +18,7 @@ REACHED_CAPTION = (
 )
 MEAN_RULE = "A wrong answer counts as 0, a point nothing can flip with the largest radius of the others."
 """As :func:`arml_core.curves.mean_radius` has it."""
+NO_SCRIPT = "The rows come from a private file, so they cannot be computed again from a script."
 
 
 def curves_caption(lines: Sequence[RobustLine]) -> str:

@@ -29,6 +29,7 @@ def add_point(view: View, place: tuple[float, float], code: int) -> View:
 def move_point(view: View, row: int, place: tuple[float, float]) -> View:
     """The view with training row `row` at another place."""
     old = list(as_tuples(points_of(view)))
+    _check_row(row, len(old))
     old[row] = (rounded(place[0]), rounded(place[1]), old[row][2])
     return with_points(view, tuple(old), chosen=row)
 
@@ -36,10 +37,17 @@ def move_point(view: View, row: int, place: tuple[float, float]) -> View:
 def delete_point(view: View, row: int) -> View:
     """The view without training row `row`."""
     old = as_tuples(points_of(view))
+    _check_row(row, len(old))
     chosen = view.row
     if chosen is not None:
         chosen = max(0, chosen - 1) if row <= chosen else chosen
     return with_points(view, old[:row] + old[row + 1 :], chosen)
+
+
+def _check_row(row: int, n_points: int) -> None:
+    """A click may be about a picture that has changed meanwhile."""
+    if not 0 <= row < n_points:
+        raise ValueError(f"There is no point {row} any more: the points are numbered from 0 to {n_points - 1}.")
 
 
 def with_points(view: View, points: tuple[Point, ...], chosen: int | None) -> View:

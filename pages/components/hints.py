@@ -5,18 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from . import session
-from .controls import MOVING, REFUSED, TOOL, go_to_step
+from .controls import TOOL, go_to_step
 from .lessons import CONTROLS, LESSONS
+from .session import MOVING, REFUSED
 from .theme import current_style
 from .view import View
 
 HINTS = {
     "Certify": "Click anywhere. The yellow shape is proved safe; the arrow is the smallest step that changes the "
-    "answer. Drag a training point to move it; click one to certify it without itself (leave-one-out).",
+    "answer. Click a training point to certify it without itself (leave-one-out).",
     "Add": "Click where the new training point should go.",
     "Move": "Click the training point to move.",
     "Delete": "Click the training point to delete.",
 }
+DRAG = " Drag one to move it."
 HIGHLIGHTS = {"k": "pg_k", "norm": "pg_norm", "hand": "pg_hand", "epoch": "pg_training", "tools": "pg_tool"}
 
 
@@ -30,10 +32,14 @@ def show_notices() -> None:
         st.warning(refused)
 
 
-def show_hint() -> None:
+def show_hint(view: View) -> None:
+    """What a click will do, and a drag where points may be dragged."""
     tool = st.session_state.get(TOOL, "Certify")
     moving = st.session_state.get(MOVING)
-    st.markdown(f"Now click where point {moving} should go." if tool == "Move" and moving is not None else HINTS[tool])
+    if tool == "Move" and moving is not None:
+        st.markdown(f"Now click where point {moving} should go.")
+    else:
+        st.markdown(HINTS[tool] + (DRAG if tool == "Certify" and "tools" not in view.hide else ""))
 
 
 def show_lesson(view: View) -> None:

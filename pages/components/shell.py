@@ -6,7 +6,11 @@ import gc
 
 import streamlit as st
 
+from arml_core.jobs import upload_lifetime
+from arml_core.jobs.slots import Limits
+
 from .chart import ROOM_CSS
+from .plain import plain
 
 OPENED, PAGE = "shell_opened", "shell_page"
 PAGES = (
@@ -58,6 +62,17 @@ def enter(page: str) -> bool:
     if OPENED not in st.session_state:
         navigation()
         st.rerun()
+    _refuse_bad_settings()
     stayed = st.session_state.get(PAGE) == page
     st.session_state[PAGE] = page
     return stayed
+
+
+def _refuse_bad_settings() -> None:
+    """Say what is wrong with the environment before a page, or the worker it starts, stumbles over it."""
+    try:
+        Limits.default()
+        upload_lifetime()
+    except ValueError as reason:
+        st.error(plain(f"{reason}. Set it right, or unset it, and start the app again."))
+        st.stop()

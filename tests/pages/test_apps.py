@@ -7,15 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
 from arml_core.jobs import Client, new_key
 from pages.components import session
 from pages.components.address import Choices
+from pages.components.clicks import handle
 from pages.components.curve_words import MEAN_RULE
 from pages.components.picture_clicks import Hit, read_hit
+from pages.components.plain import plain
+from pages.components.shell import PAGES
 from pages.components.store import open_store
+from pages.components.view import DEFAULT
+from pages.components.visitor import PRIVATE
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +38,10 @@ def page(name: str, **query: str) -> AppTest:
 
 def query(app: AppTest) -> dict[str, str]:
     return {name: found[0] if isinstance(found, list) else found for name, found in app.query_params.items()}
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(caption.value for caption in app.caption)
 
 
 def radii(app: AppTest) -> list[str]:
@@ -78,6 +88,66 @@ def test_start_lists_a_visitors_own_jobs_and_keeps_their_key(monkeypatch) -> Non
     for stranger in (page("app"), page("app", key=new_key())):
         assert any("No job is running" in text.value for text in stranger.markdown)
     open_store.clear()
+
+
+@pytest.mark.parametrize("hide", [{}, {"hide": "steps"}])
+@pytest.mark.parametrize("name", ["app", *(f"pages/{name}" for name, _ in PAGES[1:])])
+def test_every_page_says_once_that_an_address_with_a_key_is_private(name: str, hide: dict, monkeypatch) -> None:
+    monkeypatch.setenv("ARML_SHARED", "1")
+    open_store.clear()
+    assert PRIVATE not in captions(page(name, **hide))
+    app = page(name, key=new_key(), **hide)
+    assert captions(app).count(PRIVATE) == 1
+    assert "key" in query(app)
+
+
+def read(app: AppTest) -> str:
+    return "\n".join(found.value for kind in (app.error, app.warning, app.caption, app.info) for found in kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "choices"),
+    [
+        ("start", {}),
+        ("train", {}),
+        ("compare", {}),
+        ("certify", {}),
+        ("inspect", {}),
+        ("paper", {"show": "table1"}),
+    ],
+)
+def test_what_is_wrong_with_the_store_is_shown_as_text(name: str, choices: dict, tmp_path, monkeypatch) -> None:
+    home = tmp_path / "a *b* :smile: [c](d)"
+    home.write_text("not a folder")
+    monkeypatch.setenv("ARML_HOME", str(home))
+    open_store.clear()
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, text in choices.items():
+        app.query_params[key] = text
+    app.switch_page(f"pages/{name}.py").run()
+    assert not app.exception
+    shown = read(app)
+    assert plain(str(home)) in shown
+    assert str(home) not in shown
+
+
+@pytest.mark.parametrize("name", ["pages/train", "pages/certify", "pages/compare"])
+@pytest.mark.parametrize("setting", ["ARML_JOBS", "ARML_UPLOAD_DAYS"])
+def test_a_bad_setting_of_the_environment_is_said_in_words(name: str, setting: str, monkeypatch) -> None:
+    monkeypatch.setenv("ARML_SHARED", "1")
+    monkeypatch.setenv(setting, "many")
+    open_store.clear()
+    (said,) = page(name).error
+    assert said.value.startswith(plain(f"{setting} must be a positive number of "))
+    assert "start the app again" in said.value
+
+
+def test_what_is_wrong_with_shipped_results_is_shown_as_text(monkeypatch) -> None:
+    def unreadable() -> None:
+        raise ValueError("*bad*.npz is not a results file")
+
+    monkeypatch.setattr(arml.results, "shipped", unreadable)
+    assert plain("*bad*.npz is not a results file") in page("pages/paper", show="summary").error[0].value
 
 
 def test_playground_opens_on_three_methods() -> None:
@@ -158,10 +228,47 @@ def test_hide_takes_controls_away_and_stays_in_the_address() -> None:
     assert "hide" in query(app)
 
 
+def test_dragging_is_offered_only_where_it_does_something() -> None:
+    for hide, offered in (({}, True), ({"hide": "tools"}, False)):
+        hints = [text.value for text in page("pages/playground", **hide).markdown if "Click anywhere" in text.value]
+        assert ["Drag" in hint for hint in hints] == [offered]
+
+
 def test_another_preset_drops_the_edits_and_chooses_a_row_that_exists() -> None:
     app = page("pages/playground", points="0_0_0~1_1_1~2_0_1", row="2")
     app.selectbox(key="pg_data").set_value("blobs").run()
     assert query(app) == {"data": "blobs", "row": "0"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda app: app.selectbox(key="pg_data").set_value("circles"),
+        lambda app: app.slider(key="pg_n").set_value(6),
+        lambda app: app.number_input(key="pg_seed").set_value(1),
+        lambda app: app.selectbox(key="pg_lesson").set_value("fooled"),
+        lambda app: app.query_params.__setitem__("data", "xor"),
+    ],
+)
+def test_a_picked_point_and_a_refusal_go_with_the_points_they_are_about(change) -> None:
+    app = page("pages/playground", data="moons")
+    app.session_state["pg_tool"], app.session_state["pg_moving"] = "Move", 30
+    app.session_state["pg_refused"] = "Click on a training point first."
+    app.slider(key="pg_k").set_value(3).run()
+    assert app.session_state["pg_moving"] == 30  # the same points
+    change(app)
+    app.run()
+    assert not app.exception
+    assert "pg_moving" not in app.session_state
+    assert "Click on a training point first." not in [warning.value for warning in app.warning]
+
+
+def test_what_is_refused_puts_the_picked_point_down_and_is_said(monkeypatch) -> None:
+    kept = {"playground_choices_value": DEFAULT, "pg_tool": "Move", "pg_moving": 30}
+    monkeypatch.setattr(st, "session_state", kept)
+    handle(Hit((0.0, 0.0), None, False))
+    assert "no point 30" in kept["pg_refused"]
+    assert "pg_moving" not in kept
 
 
 def test_undo_all_edits() -> None:
@@ -215,8 +322,8 @@ def test_what_is_chosen_before_the_first_run_has_ended_is_kept(monkeypatch, addr
     monkeypatch.setattr(session, "publish", lambda: None)
     app = page("pages/playground", **address)
     app.segmented_control(key="pg_norm").set_value("linf").run()
-    assert app.session_state["pg_view"].norm == "linf"
-    assert app.session_state["pg_view"].k == int(address.get("k", "1"))
+    assert app.session_state["playground_choices_value"].norm == "linf"
+    assert app.session_state["playground_choices_value"].k == int(address.get("k", "1"))
 
 
 def test_what_is_chosen_on_other_pages_before_the_first_run_has_ended_is_kept(monkeypatch) -> None:

@@ -420,6 +420,18 @@ def test_runs_are_added_and_taken_away(on_iris) -> None:
     assert app.table
 
 
+def test_as_many_runs_as_are_offered_can_be_chosen_and_reloaded(ships) -> None:
+    ships([])
+    client = Client(start=False)
+    client.stop_worker()
+    keys = [client.add_metric("iris", (n + 1) * np.eye(4), f"Metric {n}").id[:12] for n in range(14)]
+    app = page(data="iris", runs=write_names(tuple(keys[:12])))
+    app.multiselect(key="cmp_runs").set_value(keys).run()
+    again = page(**address(app))
+    assert sorted(again.multiselect(key="cmp_runs").value) == sorted(keys)
+    assert "The address has" not in words(again)
+
+
 def test_a_run_that_is_not_here_is_left_out_with_a_word(on_iris) -> None:
     assert "run 0123456789ab, which is not here" in words(page(runs="0123456789ab"))
 
@@ -492,13 +504,22 @@ def test_a_run_whose_learner_is_offered_no_longer_keeps_its_name(on_iris, monkey
     assert list(column(page(data="iris", k="3"), "Points")) == [f"euclidean · run {on_iris['run'][:4]}"]
 
 
-def test_unfinished_results_are_shown_as_partial(ships) -> None:
+def unfinished(ships: Any) -> tuple[Client, str, str]:
+    """A store with one metric, its certificates asked for but not begun: the client, the run and the job."""
     ships([])
     client = Client(start=False)
     client.stop_worker()  # looking at the page must not start one
     run = client.add_metric("iris", np.eye(4), "Mine").id
-    job = client.certify(run, 3, "votes", points=PointsSpec("evaluation", 30)).id
-    assert "waits in the queue, place 1" in words(page(data="iris"))
+    return client, run, client.certify(run, 3, "votes", points=PointsSpec("evaluation", 30)).id
+
+
+def set_state(client: Client, job: str, state: str, done: int) -> None:
+    with client.store.database.writing() as connection:
+        connection.execute("UPDATE jobs SET state = ?, done = ?, total = 30 WHERE id = ?", (state, done, job))
+
+
+def compute_twelve(client: Client, job: str) -> Any:
+    """Leave the first 12 points of a job where a worker would leave them."""
     data = arml.load_dataset("iris")
     rows = rows_of(data, PointsSpec("evaluation", 30), None).take(np.arange(12))
     knn = arml.MahalanobisKNN(3).fit(data.X_train, data.y_train)
@@ -508,8 +529,14 @@ def test_unfinished_results_are_shown_as_partial(ships) -> None:
     workspace = Workspace(folder)
     workspace.add(Radii.from_result(found, np.arange(12)))
     workspace.flush()
-    with client.store.database.writing() as connection:
-        connection.execute("UPDATE jobs SET state = 'cancelled', done = 12, total = 30 WHERE id = ?", (job,))
+    return found
+
+
+def test_unfinished_results_are_shown_as_partial(ships) -> None:
+    client, run, job = unfinished(ships)
+    assert "waits in the queue, place 1" in words(page(data="iris"))
+    found = compute_twelve(client, job)
+    set_state(client, job, "cancelled", 12)
     app = page(data="iris", k="3")
     label = f"Mine · run {run[:4]}"
     assert f"{label} is partial: 12 of 30 points certified, then the job was cancelled." in words(app)
@@ -517,6 +544,19 @@ def test_unfinished_results_are_shown_as_partial(ships) -> None:
     epsilon = app.slider(key="cmp_eps").value
     expected = float(arml.robust_error(found.lower, epsilon))
     assert list(column(app, "Certified error").values()) == [f"{expected:.3f}"]
+
+
+def test_a_job_that_goes_on_by_itself_is_not_to_be_retried(ships) -> None:
+    """Its worker died; the next one takes it up, and Train offers no Retry."""
+    client, _, job = unfinished(ships)
+    set_state(client, job, "lost", 0)
+    shown = words(page(data="iris"))
+    assert "was interrupted and goes on by itself" in shown
+    compute_twelve(client, job)
+    set_state(client, job, "lost", 12)
+    shown += words(page(data="iris", k="3"))
+    assert "12 of 30 points certified so far" in shown
+    assert "Retry" not in shown
 
 
 def test_names_from_a_file_format_nothing_on_the_page_and_are_exported_as_they_are(ships) -> None:
@@ -597,7 +637,7 @@ def test_names_in_the_address(text: str) -> None:
     assert write_names(names(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "a b", "../x", "~", "x" * 41, "~".join("abcdefghijklm")])
+@pytest.mark.parametrize("text", ["", "a b", "../x", "~", "x" * 41, "~".join(f"a{n}" for n in range(501))])
 def test_what_is_no_name_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="up to 12 names"):
+    with pytest.raises(ValueError, match="up to 500 names"):
         names(text)

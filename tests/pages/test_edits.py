@@ -41,6 +41,14 @@ def test_deleting_keeps_a_chosen_row_that_exists(deleted: int, chosen: int) -> N
     assert view.row == chosen
 
 
+@pytest.mark.parametrize("row", [-1, 7, 99])
+def test_a_point_that_is_not_there_is_neither_moved_nor_deleted(row: int) -> None:
+    with pytest.raises(ValueError, match=f"no point {row} any more: the points are numbered from 0 to 6"):
+        move_point(DEFAULT, row, (1.0, 0.0))
+    with pytest.raises(ValueError, match=f"no point {row} any more"):
+        delete_point(DEFAULT, row)
+
+
 def test_the_last_points_cannot_be_deleted() -> None:
     three = with_points(DEFAULT, ((0.0, 0.0, 0), (1.0, 0.0, 1), (2.0, 0.0, 1)), 0)
     with pytest.raises(ValueError, match="Keep at least three points and two classes"):

@@ -22,7 +22,8 @@ from arml_core.figures.words import radius_down
 from arml_core.jobs import Client, new_key
 from arml_core.learners.storage import save_metric
 from arml_core.metric import Metric
-from pages.components.inspect import flow, sources
+from pages.components.inspect import desk as desk_module
+from pages.components.inspect import flow, sources, waiting
 from pages.components.inspect.choices import View
 from pages.components.inspect.controls import HUNT
 from pages.components.inspect.desk import Desk, Task, desk
@@ -483,6 +484,24 @@ def test_a_page_does_not_wait_for_long_work_and_says_what_it_waits_for() -> None
     assert tile(settled(app), "Answer")
 
 
+def test_one_visitors_stop_leaves_the_work_to_another_who_waits_for_it(monkeypatch) -> None:
+    monkeypatch.setattr(waiting, "STOP_AFTER", 0.0)
+    monkeypatch.setattr(desk_module, "LATELY", PATIENCE)  # no matter how slowly the two pages run here
+    go = threading.Event()
+    desk().ask("work", "blocker", False, lambda task: go.wait(PATIENCE))
+    try:
+        ann, bob = page(wait=False), page(wait=False)
+        ann.button(key="inspect_stop").click().run()
+        assert [found.value for found in ann.info] == ["Stopped on request."]
+        bob.run()
+        assert any(found.value.startswith("⏳ Waiting for its turn") for found in bob.caption)
+        ann.button(key="inspect_again").click().run()
+        assert any(found.value.startswith("⏳ Waiting for its turn") for found in ann.caption)
+    finally:
+        go.set()
+    assert tile(settled(bob), "Answer") == tile(settled(ann), "Answer")
+
+
 def test_what_nobody_waits_for_any_more_is_dropped_and_can_be_asked_for_again() -> None:
     found, go, started = Desk(), threading.Event(), threading.Event()
 
@@ -492,13 +511,13 @@ def test_what_nobody_waits_for_any_more_is_dropped_and_can_be_asked_for_again() 
         task.say("second half")
         return "finished"
 
-    first = found.ask("work", 1, False, slow, instead_of="me")
+    first = found.ask("work", 1, False, slow, "me", instead=True)
     assert started.wait(PATIENCE)
-    second = found.ask("work", 2, False, lambda task: "other", instead_of="me")
+    second = found.ask("work", 2, False, lambda task: "other", "me", instead=True)
     go.set()
     assert second.wait(PATIENCE)
     assert (second.result, first.dropped, first.result) == ("other", True, None)
-    again = found.ask("work", 1, False, slow, instead_of="me")
+    again = found.ask("work", 1, False, slow, "me", instead=True)
     assert again is not first
     assert again.wait(PATIENCE)
     assert again.result == "finished"

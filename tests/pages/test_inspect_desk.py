@@ -1,7 +1,16 @@
 """The desk beside the Inspect page: work that is stopped stays stopped until somebody asks to try again."""
 
+import gc
 import threading
+import time
+import weakref
+from collections.abc import Callable
 
+import pytest
+import streamlit as st
+
+from pages.components.inspect import desk as module
+from pages.components.inspect import waiting
 from pages.components.inspect.desk import Desk, Task
 
 PATIENCE = 10.0
@@ -18,14 +27,14 @@ def endless(begun: threading.Event):
 
 def test_stop_ends_the_work_and_asking_again_does_not_begin_it_anew() -> None:
     desk, begun = Desk(), threading.Event()
-    task = desk.ask("work", "key", False, endless(begun))
+    task = desk.ask("work", "key", False, endless(begun), "ann")
     assert begun.wait(PATIENCE)
-    task.stop()
-    assert desk.ask("work", "key", False, endless(begun)) is task  # the page runs again and asks as before
+    task.leave("ann")
+    assert desk.ask("work", "key", False, endless(begun), "ann") is task  # the page runs again and asks as before
     assert task.wait(PATIENCE)
     assert task.problem == "stopped on request"
-    assert desk.ask("work", "key", False, endless(begun)) is task
-    desk.forget("work", "key")
+    assert desk.ask("work", "key", False, endless(begun), "ann") is task
+    desk.forget("work", "key", "ann")
     again = desk.ask("work", "key", False, lambda task: "done")
     assert again.wait(PATIENCE)
     assert again.result == "done"
@@ -33,9 +42,110 @@ def test_stop_ends_the_work_and_asking_again_does_not_begin_it_anew() -> None:
 
 def test_what_nobody_wants_is_dropped_and_begun_anew_when_it_is_wanted() -> None:
     desk, begun = Desk(), threading.Event()
-    first = desk.ask("work", 1, False, endless(begun), instead_of="ann")
+    first = desk.ask("work", 1, False, endless(begun), "ann", instead=True)
     assert begun.wait(PATIENCE)
-    second = desk.ask("work", 2, False, lambda task: "second", instead_of="ann")
+    second = desk.ask("work", 2, False, lambda task: "second", "ann", instead=True)
     assert second.wait(PATIENCE)
     assert first.dropped
-    assert desk.ask("work", 1, False, lambda task: "first", instead_of="ann") is not first
+    assert desk.ask("work", 1, False, lambda task: "first", "ann", instead=True) is not first
+
+
+def test_what_one_stops_goes_on_for_another_until_they_stop_it_too() -> None:
+    desk, begun = Desk(), threading.Event()
+    task = desk.ask("work", "key", False, endless(begun), "ann")
+    assert desk.ask("work", "key", False, endless(begun), "bob") is task
+    task.leave("ann")
+    hers = desk.ask("work", "key", False, endless(begun), "ann")
+    assert (hers.done, hers.stopped, hers.problem) == (True, True, "stopped on request")
+    assert not task.stopped
+    desk.forget("work", "key", "ann")
+    assert desk.ask("work", "key", False, endless(begun), "ann") is task
+    task.leave("bob")
+    assert not task.stopped
+    task.leave("ann")
+    assert task.wait(PATIENCE)
+    assert task.problem == "stopped on request"
+
+
+def test_what_others_have_stopped_is_begun_anew_for_whoever_asks() -> None:
+    desk, begun = Desk(), threading.Event()
+    task = desk.ask("work", "key", False, endless(begun), "ann")
+    task.leave("ann")
+    assert task.wait(PATIENCE)
+    again = desk.ask("work", "key", False, lambda task: "done", "bob")
+    assert again.wait(PATIENCE)
+    assert again.result == "done"
+
+
+def test_who_has_not_looked_lately_does_not_wait_any_more(monkeypatch) -> None:
+    desk, begun = Desk(), threading.Event()
+    task = desk.ask("work", "key", False, endless(begun), "ann")
+    desk.ask("work", "key", False, endless(begun), "bob")
+    monkeypatch.setattr(module, "LATELY", -1.0)
+    task.leave("ann")
+    assert task.wait(PATIENCE)
+    assert task.stopped
+
+
+def test_what_one_goes_on_from_is_kept_for_another() -> None:
+    desk, begun = Desk(), threading.Event()
+    shared = desk.ask("work", 1, False, endless(begun), "ann", instead=True)
+    desk.ask("work", 1, False, endless(begun), "bob", instead=True)
+    desk.ask("work", 2, False, lambda task: None, "ann", instead=True)
+    assert shared.wanted
+    desk.ask("work", 2, False, lambda task: None, "bob", instead=True)
+    assert not shared.wanted
+
+
+class Dataset:
+    """Something large."""
+
+
+def gone(thing: weakref.ref) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while thing() is not None and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    return thing() is None
+
+
+def using(data: Dataset, ends: Callable[[], None]) -> Callable[[Task], None]:
+    def work(task: Task) -> None:
+        assert data
+        ends()
+
+    return work
+
+
+def fail() -> None:
+    raise ValueError("no")
+
+
+@pytest.mark.parametrize("ends", [lambda: None, fail])
+def test_a_finished_task_keeps_no_dataset_it_worked_on(ends: Callable[[], None]) -> None:
+    desk, data = Desk(), Dataset()
+    known = weakref.ref(data)
+    task = desk.ask("work", 1, False, using(data, ends), "ann", instead=True)
+    assert task.wait(PATIENCE)
+    del data
+    assert gone(known)
+
+
+def test_nothing_is_kept_of_a_visitor_whose_work_is_done_and_thrown_away() -> None:
+    desk = Desk()
+    task = desk.ask("work", 1, False, lambda task: None, "ann", instead=True)
+    assert task.wait(PATIENCE)
+    desk.forget("work", 1)
+    desk.ask("work", 2, False, lambda task: None, "bob")
+    known = weakref.ref(task)
+    del task
+    assert gone(known)
+
+
+def test_a_browser_that_waited_keeps_nothing_of_what_it_waited_for(monkeypatch) -> None:
+    monkeypatch.setattr(st, "session_state", {})
+    task = Task(lambda task: None)
+    assert waiting.since(task) == waiting.since(task)
+    known = weakref.ref(task)
+    del task
+    assert gone(known)

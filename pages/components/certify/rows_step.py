@@ -12,7 +12,7 @@ from arml_core.datasets.table.problems import SEPARATOR_NAMES
 from arml_core.jobs import is_shared, upload_lifetime
 
 from ..plain import plain
-from ..visitor import looking, show_private_notice
+from ..visitor import looking
 from .choices import MODES, Asked, bound, change, current, set_field
 from .files import Loaded, choose_file, take_upload
 from .problems import show_problems, take_remedy
@@ -81,7 +81,6 @@ def _show_keeping() -> None:
     if is_shared():
         days = upload_lifetime() / 86_400
         st.caption(f"🔒 Uploads (up to {size} MB) are seen by you alone and deleted after {days:g} days.")
-        show_private_notice()
     else:
         st.caption(
             f"Uploads (up to {size} MB) stay on this machine, in the app's own folder, until you delete them there."

@@ -14,6 +14,7 @@ from arml_core.results import Evaluation, shipped
 from arml_core.threat import ThreatModel
 
 from ..runs import changed_words, dataset_label, run_title
+from ..train.words import interrupted
 from ..visitor import looking
 
 ORDER = ("splice", "pendigits", "satimage", "usps", "mnist", "fashion_mnist")
@@ -117,6 +118,8 @@ def _waiting(job: JobStatus) -> str:
         return f"{what} waits in the queue, place {job.position}. It appears here when the first points are done."
     if job.state == "failed":
         return f"{what} failed: {job.reason}. Retry it on the Train page."
+    if interrupted(job):
+        return f"{what} was interrupted and goes on by itself. It appears here when the first points are done."
     if job.state in ("cancelled", "lost"):
         return f"{what} was stopped before the first points were done. Retry it on the Train page."
     return f"{what} has just begun. It appears here when the first points are done."

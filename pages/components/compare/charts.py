@@ -16,6 +16,7 @@ from arml_core.results import Evaluation
 from arml_core.threat import ThreatModel
 
 from ..norms import NORM_TITLES
+from ..train.words import under_way
 from .catalogue import MOST_OWN, OWN_PLACE, Catalogue, Run, evaluations_of, limits_of
 from .choices import View
 
@@ -253,11 +254,12 @@ def _notes(shown: Sequence[tuple[Run, Contender]], lines: Sequence[RobustLine]) 
 
 
 def _partial(run: Run, evaluation: Evaluation) -> str:
-    state = next((job.state for job in run.jobs if job.id == evaluation.made.get("job")), "running")
+    job = next((job for job in run.jobs if job.id == evaluation.made.get("job")), None)
     what = "certified" if evaluation.kind == "certify" else "attacked"
     count = f"{run.label} is partial: {len(evaluation):,} of {evaluation.planned:,} points {what}"
-    if state in ("cancelled", "failed", "lost"):
-        return f"{count}, then the job was {'cancelled' if state == 'cancelled' else 'interrupted'}. Retry it on Train."
+    if job is not None and not under_way(job) and job.state != "done":
+        ended = "cancelled" if job.state == "cancelled" else "interrupted"
+        return f"{count}, then the job was {ended}. Retry it on Train."
     return f"{count} so far; the curve follows while the job runs."
 
 

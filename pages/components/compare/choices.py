@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from arml_core.comparison import ATTACKS, BEST, CERTIFICATES, NONE
 
 from ..address import Choices, flag, one_of, real, several_of, whole
+from .catalogue import LISTED
 
 NORMS = ("l1", "l2", "linf")
 LIMITS = ("free", "box", "special")
@@ -28,7 +29,7 @@ HIDEABLE = (
     "export",
     "python",
 )
-MOST_NAMES = 12
+MOST_NAMES = LISTED  # all that the page can offer: whatever it writes into the address can be read again
 _NAME = re.compile(r"[a-z0-9_.]{1,40}")
 
 

@@ -17,7 +17,7 @@ from arml_core.figures.words import radius_down
 from ..address import link_to
 from ..chart import Mark, show_chart
 from ..csv_out import csv_bytes
-from ..curve_words import curves_caption
+from ..curve_words import NO_SCRIPT, curves_caption
 from ..on_demand import on_demand
 from ..plain import plain
 from ..theme import current_style
@@ -279,7 +279,7 @@ def _copy(charts: list[Chart], scene: Scene, epsilon: float) -> None:
         st.code(stored_lines(chart, epsilon, upto, confidence), language="python")
         scratch = computed_lines(chart, epsilon)
         if scratch is None:
-            st.caption("The rows come from a private file, so they cannot be computed again from a script.")
+            st.caption(NO_SCRIPT)
         else:
             st.markdown("And these compute its numbers from nothing, which may take long for learned metrics:")
             st.code(scratch, language="python")

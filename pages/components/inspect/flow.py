@@ -28,13 +28,13 @@ MOMENT = 0.25  # what is found within it is drawn at once; the rest follows by i
 def load(source: Source) -> Prepared | None:
     """The dataset and the metric, read beside the page; None while it takes its time or if it went wrong."""
     shelf = "large" if source.large else "small"
-    client = looking()
+    client = looking() if source.stored else None  # what ships is shown although the store cannot be opened
 
     def work(task: Task) -> Prepared:
         task.say(f"reading {source.dataset_title}")
         return Prepared(*read_source(source, client))
 
-    task = desk().ask(shelf, source.identity, source.large, work)
+    task = desk().ask(shelf, source.identity, source.large, work, session())
     if not task.wait(PATIENCE):
         watch(task, 0, lambda: 0, since(task))
         return None
@@ -67,7 +67,7 @@ def show_metric_part(view: View, source: Source, prepared: Prepared) -> None:
     """The metric taken apart, as soon as its eigenvalues are there."""
     key = (source.identity, "anatomy")
     if prepared.anatomy is None:
-        task = desk().ask("work", key, source.large, lambda task: take_apart(prepared, task.say) and None)
+        task = desk().ask("work", key, source.large, lambda task: take_apart(prepared, task.say) and None, session())
         if not task.wait(PATIENCE):
             watch(task, 0, lambda: 0, since(task))
             return
@@ -91,14 +91,14 @@ def find_another(view: View, source: Source, prepared: Prepared, ask: Question) 
         return False
     key = (source.identity, "hunt", ask, view.want)
     task = desk().ask(
-        "work", key, source.large, lambda task: hunt(prepared, ask, view.want, task.say), instead_of=session()
+        "work", key, source.large, lambda task: hunt(prepared, ask, view.want, task.say), session(), instead=True
     )
     if not task.wait(PATIENCE):
         watch(task, 0, lambda: 0, since(task))
         return True
     st.session_state.pop(HUNT)
     if task.problem:
-        desk().forget("work", key)
+        forget("work", key)()
         st.warning(plain(f"No other row could be looked for: {task.problem.removesuffix('.')}."))
         return False
     if task.result is None:
@@ -123,7 +123,8 @@ def show_point_part(view: View, source: Source, prepared: Prepared, ask: Questio
             key,
             source.large,
             lambda task: pursue(prepared, study, view.seconds, task.say) and None,
-            instead_of=session(),
+            session(),
+            instead=True,
         )
         if not task.wait(MOMENT) and study.stage == 0:
             task.wait(PATIENCE - MOMENT)

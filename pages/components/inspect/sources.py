@@ -44,12 +44,17 @@ class Source:
     large: bool = False
 
     @property
+    def stored(self) -> bool:
+        """Whether the job store has to be asked for it."""
+        return self.job is not None or not self.name
+
+    @property
     def identity(self) -> tuple[str, str, str, str]:
         """Equal for equal content under the same name.
 
         Nobody gets to somebody else's by guessing: run ids are checked before.
         """
-        stored = self.fingerprint if self.job is not None or not self.name else ""
+        stored = self.fingerprint if self.stored else ""
         return (self.name, self.dataset_title, stored, self.metric if self.job is None else self.job.id)
 
     @property
@@ -171,12 +176,15 @@ def _missing_metric(metric: str, catalogue: Catalogue, data: str) -> str:
     )
 
 
-def read_source(source: Source, client: Client) -> tuple[Dataset, Metric]:
-    """Load the dataset and the metric; a ValueError says what does not fit."""
-    from_store = source.job is not None or not source.name
-    data = client.dataset(source.fingerprint) if from_store else load_dataset(source.name)
-    if source.job is not None:
-        return data, client.run(source.job.id).metric
+def read_source(source: Source, client: Client | None) -> tuple[Dataset, Metric]:
+    """Load the dataset and the metric; a ValueError says what does not fit. Only what is stored needs a client."""
+    if source.stored:
+        assert client is not None
+        data = client.dataset(source.fingerprint)
+        if source.job is not None:
+            return data, client.run(source.job.id).metric
+    else:
+        data = load_dataset(source.name)
     if source.path is None:
         return data, Metric.identity(data.n_features)
     saved = load_metric(source.path, data.n_features)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ def watch(task: Task, signature: Any, now: Callable[[], Any], started: float) ->
     """Say what goes on, and draw the page again as soon as there is more to show."""
 
     def look() -> None:
+        task.look(session())
         if task.done or now() != signature:
             st.rerun(scope="app")
         seconds = time.monotonic() - started
@@ -37,7 +39,7 @@ def watch(task: Task, signature: Any, now: Callable[[], Any], started: float) ->
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"⏳ {plain(doing[:1].upper() + doing[1:])}{spent} …", width="content")
             if slow:
-                st.button("Stop", key="inspect_stop", on_click=task.stop, disabled=task.stopped)
+                st.button("Stop", key="inspect_stop", on_click=task.leave, args=(session(),), disabled=task.stopped)
 
     st.fragment(look, run_every=LOOK_SECONDS)()
 
@@ -45,8 +47,9 @@ def watch(task: Task, signature: Any, now: Callable[[], Any], started: float) ->
 def since(task: Task) -> float:
     """When this browser first waited for a task."""
     known = st.session_state.get(SINCE)
-    if known is None or known[0] is not task:
-        st.session_state[SINCE] = (task, time.monotonic())
+    if known is None or known[0]() is not task:
+        # a browser left open must not keep a dataset that was thrown away
+        st.session_state[SINCE] = (weakref.ref(task), time.monotonic())
     started: float = st.session_state[SINCE][1]
     return started
 
@@ -61,4 +64,4 @@ def show_problem(task: Task, what: str, forget: Callable[[], None]) -> None:
 
 
 def forget(shelf: str, key: Any) -> Callable[[], None]:
-    return lambda: desk().forget(shelf, key)
+    return lambda: desk().forget(shelf, key, session())

@@ -12,6 +12,7 @@ from arml_core.datasets import dataset_info
 from arml_core.jobs import Client, JobStatus, StoreError
 from arml_core.jobs.states import CANCELLED, DONE, FAILED, LOST
 
+from ..plain import plain
 from ..train.words import clause, interrupted, progress_words, under_way
 from ..visitor import asking, looking
 
@@ -39,7 +40,7 @@ def show_work(work: Work) -> None:
     try:
         jobs = work.find(looking())
     except StoreError as reason:
-        st.error(f"The jobs cannot be reached: {reason}")
+        st.error(plain(f"The jobs cannot be reached: {reason}"))
         return
     active = _is_active(jobs)
     st.fragment(_work, run_every=REFRESH_SECONDS if active else None)(work, active)
@@ -67,7 +68,7 @@ def _work(work: Work, was_active: bool) -> None:
         jobs = work.find(client)
         held = client.worker().held
     except StoreError as reason:
-        st.error(f"The jobs cannot be reached: {reason}")
+        st.error(plain(f"The jobs cannot be reached: {reason}"))
         return
     if was_active and not _is_active(jobs):
         st.rerun()  # once: the page learns that it is over, and stops asking

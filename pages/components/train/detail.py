@@ -78,7 +78,7 @@ def _header(job_id: str, was_active: bool) -> None:
         job = client.status(job_id)
         held = job.state == "queued" and client.worker().held
     except (ValueError, StoreError) as reason:
-        st.error(f"This job cannot be read: {reason}")
+        st.error(plain(f"This job cannot be read: {reason}"))
         return
     if was_active != under_way(job):
         st.rerun()
@@ -175,7 +175,7 @@ def _charts(job_id: str) -> None:
         st.warning(plain(f"{reason}."))
         return
     except (ValueError, StoreError) as reason:
-        st.error(f"The curves cannot be read: {reason}")
+        st.error(plain(f"The curves cannot be read: {reason}"))
         return
     curves = [name for name in QUANTITIES if len(history.values.get(name, ()))]
     spectrum, first = _spectrum(history, components)
@@ -304,7 +304,7 @@ def _log(job_id: str) -> None:
     try:
         text = looking().log(job_id)
     except (ValueError, StoreError) as reason:
-        st.error(str(reason))
+        st.error(plain(str(reason)))
         return
     if text.strip():
         st.code(text, language=None, wrap_lines=True, height=260)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from arml_core.attack.boundary import STEPS
 from arml_core.certify import METHODS
 from arml_core.comparison import ATTACKS as STRONGEST
 from arml_core.comparison import CERTIFICATES as TIGHTEST
-from arml_core.comparison import Contender, alone, join
+from arml_core.comparison import Contender, Setting, alone, join, plain_threat, setting_of
 from arml_core.curves import mean_radius
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.words import radius_down, radius_up
@@ -17,8 +19,9 @@ from arml_core.results import Evaluation
 from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..chart import show_chart
+from ..compare.catalogue import limits_of
 from ..csv_out import csv_bytes
-from ..curve_words import MEAN_RULE, curves_caption
+from ..curve_words import MEAN_RULE, NO_SCRIPT, curves_caption
 from ..norms import NORM_TITLES
 from ..on_demand import on_demand
 from ..plain import plain
@@ -74,7 +77,7 @@ def show_evaluate(run: JobStatus, chosen: Chosen, offer: Offer | None, jobs: lis
     elif offer is None:
         st.caption("Its dataset is not here any more, so it cannot be evaluated. Upload the file again.")
     else:
-        _form(run, chosen, offer)
+        _form(run, replace(chosen, k=min(chosen.k, most_neighbours(offer))), offer)
     if not evaluations:
         return
     active = any(under_way(job) for job in evaluations)
@@ -117,7 +120,7 @@ def _form(run: JobStatus, chosen: Chosen, offer: Offer) -> None:
             "Neighbours (K)",
             1,
             most_neighbours(offer),
-            key=bound("k", min(chosen.k, most_neighbours(offer))),
+            key=bound("k", chosen.k),
             on_change=set_field("k"),
             help="How many nearest training points vote. The paper shows 1 and 11.",
         )
@@ -214,13 +217,12 @@ def _start(run: str, chosen: Chosen, offer: Offer) -> None:
     box = chosen.box and offer.unit_scale
     threat = ThreatModel(chosen.norm, box=(0.0, 1.0) if box else None)
     points = points_spec(chosen, offer)
-    k = min(chosen.k, most_neighbours(offer))
     try:
         client = asking()
-        asked = client.certify(run, k, certificate_for(chosen, box), threat, points, chosen.budget)
+        asked = client.certify(run, chosen.k, certificate_for(chosen, box), threat, points, chosen.budget)
         if chosen.attack != "none":
             options = {"steps": chosen.steps} if chosen.attack == "boundary" else {}
-            client.attack(run, k, chosen.attack, threat, points, chosen.attack_seed, options)
+            client.attack(run, chosen.k, chosen.attack, threat, points, chosen.attack_seed, options)
     except (ValueError, StoreError) as reason:
         st.session_state[FAILED] = f"It was not started: {plain(str(reason))}"
         return
@@ -228,13 +230,13 @@ def _start(run: str, chosen: Chosen, offer: Offer) -> None:
 
 
 def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | None) -> None:
-    """Rows of this run's evaluations, and the curves of those that share K, threat model and points."""
+    """Rows of this run's evaluations, and the curves of those that belong together."""
     try:
         client = looking()
         run = client.status(run_id)
         jobs = [job for job in client.list(limit=500) if job.needs == run_id]
     except (ValueError, StoreError) as reason:
-        st.error(f"The evaluations cannot be read: {reason}")
+        st.error(plain(f"The evaluations cannot be read: {reason}"))
         return
     if was_active and not any(under_way(job) for job in jobs):
         st.rerun()
@@ -260,13 +262,25 @@ def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | N
 
 
 def grouped(jobs: list[JobStatus]) -> dict[str, list[JobStatus]]:
-    """Evaluations that may be drawn together, by what they share; the newest request first."""
-    groups: dict[str, list[JobStatus]] = {}
+    """Evaluations that may be drawn together, under the words for what they share; the newest request first.
+
+    Words do not tell two files or two lists of frozen features apart: such groups are counted, the oldest first.
+    """
+    groups: dict[tuple[Setting, int | None], list[JobStatus]] = {}
+    alike: dict[str, list[list[JobStatus]]] = {}
     for job in sorted(jobs, key=lambda job: job.created, reverse=True):
         spec = job.spec
         assert isinstance(spec, EvaluationSpec)
-        groups.setdefault(setting_words(spec), []).append(job)
-    return groups
+        setting = Setting.of(job.dataset, spec.n_neighbors, spec.threat, spec.points.content())
+        group = groups.setdefault((setting, spec.points.n), [])
+        if not group:
+            alike.setdefault(setting_words(spec), []).append(group)
+        group.append(job)
+    return {
+        words if len(found) == 1 else f"{words} ({len(found) - place} of {len(found)})": group
+        for words, found in alike.items()
+        for place, group in enumerate(found)
+    }
 
 
 def _active_row(job: JobStatus) -> None:
@@ -372,11 +386,12 @@ def _curves(
 
 
 def _numbers(found: list[Evaluation]) -> None:
-    """The mean radius of each evaluation and the clean error."""
+    """The mean radius of each evaluation and, where the labels count, the clean error."""
     clean = found[0]
-    cells = [
-        ("Clean error", f"{1 - clean.correct.mean():.3f}", "The share of points whose answer is wrong as they are.")
-    ]
+    cells = []
+    if setting_of(clean).labels:
+        wrong = 1 - clean.correct.mean()
+        cells.append(("Clean error", f"{wrong:.3f}", "The share of points whose answer is wrong as they are."))
     for evaluation in found:
         proved = evaluation.kind == "certify"
         method = evaluation.describe_method()
@@ -424,7 +439,7 @@ def compare_query(run: JobStatus, evaluation: JobStatus, offer: Offer) -> dict[s
         "runs": run.id[:COMPARE_NAME],
         "k": str(spec.n_neighbors),
         "norm": spec.threat.arguments()["norm"],
-        "limits": "free" if spec.threat.box is None else "box",
+        "limits": limits_of(plain_threat(spec.threat)),
     }
 
 
@@ -432,4 +447,8 @@ def _python(run: JobStatus, jobs: list[JobStatus], offer: Offer | None) -> None:
     spec = run.spec
     assert isinstance(spec, RunSpec)
     specs = [job.spec for job in jobs if isinstance(job.spec, EvaluationSpec)]
-    st.code(evaluation_lines(spec, specs, offer), language="python", wrap_lines=True)
+    lines = evaluation_lines(spec, specs, offer)
+    if lines is None:
+        st.caption(NO_SCRIPT)
+    else:
+        st.code(lines, language="python", wrap_lines=True)

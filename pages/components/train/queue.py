@@ -47,7 +47,7 @@ def _queue(was_active: bool, selected: str) -> None:
         jobs = listed()
         held = client.worker().held
     except StoreError as reason:
-        st.error(f"The list of jobs cannot be read: {reason}")
+        st.error(plain(f"The list of jobs cannot be read: {reason}"))
         return
     active = [job for job in jobs if under_way(job)]
     if was_active and not active:

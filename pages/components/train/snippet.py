@@ -14,9 +14,14 @@ def training_lines(spec: RunSpec, offer: Offer | None) -> str:
     return "\n".join([*_imports(spec), *_data(offer), *_metric(spec), "print(metric.get_mahalanobis_matrix())"])
 
 
-def evaluation_lines(run: RunSpec, evaluations: list[EvaluationSpec], offer: Offer | None) -> str:
-    """A script that prints the robust errors of these evaluations, which share K, threat model and points."""
+def evaluation_lines(run: RunSpec, evaluations: list[EvaluationSpec], offer: Offer | None) -> str | None:
+    """A script that prints the robust errors of these evaluations, which share K, threat model and points.
+
+    None for rows of a private file, which no script can name.
+    """
     first = evaluations[0]
+    if first.points.part == "given":
+        return None
     lines = [
         *_imports(run),
         *_data(offer),
@@ -26,6 +31,7 @@ def evaluation_lines(run: RunSpec, evaluations: list[EvaluationSpec], offer: Off
         f"threat = {_threat(first)}",
     ]
     exclude = ", exclude=range(len(X))" if first.points.part == "train" else ""
+    labels = "y" if first.points.labels else "None"
     for spec in evaluations:
         options = f"method={spec.method!r}, threat=threat{exclude}"
         if spec.budget is not None:
@@ -34,7 +40,7 @@ def evaluation_lines(run: RunSpec, evaluations: list[EvaluationSpec], offer: Off
             options += f", steps={spec.options['steps']}, random_state={spec.seed}"
         side = "lower" if spec.kind == "certify" else "upper"
         name = "certified" if spec.kind == "certify" else "attacked"
-        lines.append(f"{name} = knn.{spec.kind}(X, y, {options})")
+        lines.append(f"{name} = knn.{spec.kind}(X, {labels}, {options})")
         lines.append(f"print({spec.method!r}, arml.robust_error({name}.{side}, [0, 0.1, 0.2]))")
     return "\n".join(lines)
 

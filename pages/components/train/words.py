@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arml_core.comparison import OWN_ANSWERS
 from arml_core.jobs import EvaluationSpec, JobStatus
 from arml_core.jobs.spec import GIVEN
 from arml_core.learners.estimation import duration
@@ -160,8 +161,13 @@ def evaluation_words(spec: EvaluationSpec) -> str:
 
 
 def setting_words(spec: EvaluationSpec) -> str:
-    """What evaluations must share to be drawn together: K, threat model and points."""
-    rows = {"evaluation": "test points", "test": "test points", "train": "training points, each left out"}
+    """What evaluations drawn together share: K, threat model, points and the question about them."""
+    rows = {
+        "evaluation": "test points",
+        "test": "test points in their own order",
+        "train": "training points, each left out",
+    }
     some = "all" if spec.points.n is None else f"{spec.points.n:,}"
     points = "rows of a file" if spec.points.part == "given" else f"{some} {rows[spec.points.part]}"
-    return f"K = {spec.n_neighbors}, {spec.threat.describe()}, {points}"
+    question = "" if spec.points.labels else f"; {OWN_ANSWERS}"
+    return f"K = {spec.n_neighbors}, {spec.threat.describe()}, {points}{question}"
