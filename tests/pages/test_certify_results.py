@@ -267,6 +267,26 @@ def test_cancelled_work_says_so_and_goes_on() -> None:
     app.button(key="cf_cancel").click().run()
 
 
+def enter_state(job: str, state: str, finished: float | None) -> None:
+    with Client().store.database.writing() as connection:
+        connection.execute("UPDATE jobs SET state = ?, finished = ? WHERE id = ?", (state, finished, job))
+
+
+def test_work_whose_worker_died_is_shown_as_going_on(monkeypatch) -> None:
+    chosen = query(certify(file="pumps", use=LABEL, k="7", method="votes"))
+    certificate = chosen["jobs"].split("~")[1]
+    enter_state(certificate, "running", None)
+    with monkeypatch.context() as patch:
+        patch.setattr("arml_core.jobs.client.worker_pid", lambda paths: None)
+        patch.setattr("arml_core.jobs.client.start_worker", lambda paths: None)
+        app = page(**chosen)
+    enter_state(certificate, "done", 1.0)
+    assert "Certifying: interrupted, it goes on by itself" in [bar.text for bar in app.get("progress")]
+    assert any(b.key == "cf_cancel" for b in app.button)
+    assert not any("was interrupted" in box.value for box in app.warning)
+    assert page(**chosen).metric
+
+
 def test_a_training_that_fails_gives_its_reason() -> None:
     lonely = Client(start=False).add_file(b"x,label\n1,a\n2,b\n4,c\n", "lonely.csv")
     app = page(file=lonely, use='{"label":"label"}', metric="arml")

@@ -15,6 +15,7 @@ from arml_core.jobs import Client, EvaluationSpec, JobStatus, Radii, RunSpec
 from arml_core.jobs.contents import metric_digest
 from arml_core.report import CertifiedRows, Flips, counterfactuals
 
+from ..train.words import under_way
 from ..visitor import looking
 from .choices import Asked, parameters_of
 from .prepare import Prepared, attack_of, certificate_of
@@ -34,7 +35,7 @@ class Work:
 
     @property
     def is_active(self) -> bool:
-        return any(job.is_active for job in self.jobs)
+        return any(under_way(job) for job in self.jobs)
 
     @property
     def spec(self) -> EvaluationSpec:
