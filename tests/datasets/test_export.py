@@ -81,6 +81,7 @@ def test_header_and_labels_are_made_safe_and_come_back() -> None:
     assert text == "'=x,label\r\n-1.5,'+\r\n2.0,'-\r\n3,'=1+1\r\n,'@\r\n"
     table, _ = read_table(text.encode())
     assert table is not None
+    assert table.names == ("=x", "label")
     assert table.column("label").texts == ("+", "-", "=1+1", "@")
 
 
