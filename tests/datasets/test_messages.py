@@ -257,6 +257,19 @@ def test_unseen_label() -> None:
     assert data.y is None
 
 
+def test_a_category_named_as_another_column() -> None:
+    content = b"colour,colour=red,size,label\nred,5,1,a\nblue,6,2,b\nred,7,3,b\n"
+    problem = only(problems_of(content, one_hot=("colour",)))
+    assert (problem.kind, problem.severity) == ("same_feature", "question")
+    assert problem.message == "Columns colour, colour=red give the same feature, colour=red. Leave one of them out."
+    assert [remedy.options for remedy in problem.remedies[:2]] == [{"drop": ("colour",)}, {"drop": ("colour=red",)}]
+    assert good(content, **problem.remedies[1].apply({"one_hot": ("colour",)})).layout.feature_names == (
+        "colour=blue",
+        "colour=red",
+        "size",
+    )
+
+
 def test_too_few_rows_for_k() -> None:
     y = np.repeat([0, 1], [20, 4])
     found = check_neighbors(["0", "1"], y, 11, "theorem1")

@@ -92,6 +92,12 @@ def too_many_categories(column: str, found: int | None, limit: int) -> Problem:
     return Problem("too_many_categories", "error", message, column=column, remedies=remedies)
 
 
+def same_feature(feature: str, columns: Sequence[str]) -> Problem:
+    message = f"Columns {named(columns)} give the same feature, {feature}. Leave one of them out."
+    remedies = (*drop_columns(columns), FIX_THE_FILE)
+    return Problem("same_feature", "question", message, column=columns[0], remedies=remedies)
+
+
 def too_many_classes(column: str, found: int | None, limit: int) -> Problem:
     many = f"{found:,}" if found is not None else "thousands of"
     message = f"Column {column} has {many} different values; a label has at most {limit:,}. Is this a measurement?"
