@@ -283,6 +283,10 @@ def test_too_few_rows_for_k() -> None:
     assert check_neighbors(["0", "1"], y, 30, "theorem1", leave_one_out=True)[0].remedies[0].options == {
         "n_neighbors": 5
     }
+    lonely = np.array([0, 0, 0, 1])  # each row left out of its own vote, no K is small enough for class 1
+    for k in (1, 3):
+        (problem,) = check_neighbors(["0", "1"], lonely, k, "theorem1", leave_one_out=True)
+        assert [remedy.options for remedy in problem.remedies] == [{"method": "votes"}]
     assert check_neighbors(["0", "1"], y, 11, "votes") == []
     assert check_neighbors(["0", "1"], y, 7, "theorem1") == []
     assert check_neighbors(["0", "1"], y, 7, "theorem1", leave_one_out=True)[0].message == (

@@ -145,17 +145,18 @@ def conflicting_rows(lines: Lines) -> Problem:
     return Problem("conflicting_rows", "note", message, first_lines(lines))
 
 
-def smaller_k(largest: int) -> Remedy:
-    return Remedy("Use a smaller K", {"n_neighbors": largest}, "certify")
+def smaller_k(largest: int) -> tuple[Remedy, ...]:
+    """Nothing where no K is small enough."""
+    return (Remedy("Use a smaller K", {"n_neighbors": largest}, "certify"),) if largest >= 1 else ()
 
 
 def too_few_rows(class_name: str, found: int, needed: int, n_neighbors: int, largest: int) -> Problem:
     message = f"Class {class_name} has {count(found, 'row')}; this certificate needs {needed} for K = {n_neighbors}. "
     message += "Use 'votes'."
     votes = Remedy("Use 'votes'", {"method": "votes"}, "certify")
-    return Problem("too_few_rows", "error", message, remedies=(votes, smaller_k(largest)))
+    return Problem("too_few_rows", "error", message, remedies=(votes, *smaller_k(largest)))
 
 
 def too_few_rows_for_k(found: int, n_neighbors: int, largest: int) -> Problem:
     message = f"K = {n_neighbors} needs {n_neighbors} rows; there {'is' if found == 1 else 'are'} {found:,}."
-    return Problem("too_few_rows", "error", message, remedies=(smaller_k(largest),))
+    return Problem("too_few_rows", "error", message, remedies=smaller_k(largest))
