@@ -69,7 +69,7 @@ def parts(app: AppTest) -> tuple[Asked, object, object, Work, Results]:
     prepared = prepare(asked, sources)
     work = work_of(asked, prepared)
     assert work is not None
-    results = results_of(asked, prepared, work)
+    results = results_of(prepared, work)
     assert results is not None
     return asked, sources, prepared, work, results
 

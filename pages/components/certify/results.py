@@ -96,7 +96,7 @@ class Results:
         return chosen, counterfactuals(chosen, lambda points, moved: self.predict(points, index[moved]))
 
 
-def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
+def results_of(prepared: Prepared, work: Work) -> Results | None:
     """The rows that are finished, also while the work goes on; None if there are none or they do not fit the file."""
     client, rows = looking(), prepared.rows
     assert rows is not None

@@ -49,7 +49,7 @@ def show_verdicts(asked: Asked, work: Work, results: Results) -> None:
         order = _show_table(asked, results, radius)
     with detail:
         if len(order):
-            show_row(results, _picked(asked, results, order), radius)
+            show_row(results, _picked(asked, results, order))
         else:
             st.info("No row has this verdict at this ε. Choose another verdict or move ε.")
     if "charts" not in asked.hide:
