@@ -117,6 +117,13 @@ def test_radius_verdict_and_row_are_looked_at_without_computing_anew() -> None:
     assert not app.metric
 
 
+def test_without_labels_no_answer_is_wrong_and_an_address_that_asks_for_them_lists_all() -> None:
+    app = certify(file="pumps", use=LABEL, labels="0", show="wrong")
+    assert app.selectbox(key="cf_show").value == "all"
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    assert len(table) == 98
+
+
 CASES = {
     "votes and attack": {"file": "few.csv", "use": LABEL, "k": "3", "method": "votes"},
     "theorem 1": {"file": "few.csv", "use": LABEL, "k": "3", "method": "theorem1"},

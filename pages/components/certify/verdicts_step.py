@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -42,6 +44,8 @@ def radius_of(asked: Asked, results: Results) -> float:
 
 def show_verdicts(asked: Asked, work: Work, results: Results) -> None:
     """Everything about the finished rows."""
+    if results.rows.labels is None and asked.show == "wrong":
+        asked = replace(asked, show="all")  # an older address: without labels no answer is wrong
     radius = _show_radius(asked, results)
     _show_counts(results, radius)
     table, detail = st.columns([1.1, 1], gap="large")
