@@ -352,6 +352,15 @@ def test_freezing_everything_is_refused_in_words() -> None:
     assert not certifiable(app)
 
 
+def test_a_frozen_column_that_is_left_out_is_frozen_no_more() -> None:
+    app = choose_label(upload(page(), GOOD))
+    app.multiselect(key="cf_frozen").set_value(["x2"]).run()
+    assert any("label label, 1 frozen" in step.label for step in app.expander)
+    app.multiselect(key="cf_use_drop").set_value(["x2"]).run()
+    assert app.multiselect(key="cf_frozen").value == []
+    assert not any("frozen" in step.label for step in app.expander)
+
+
 def test_names_and_cells_from_the_file_are_never_formatted() -> None:
     evil = b'"<b>x</b>","**bold**","label"\n1,2,":smile:"\n3,4,"[a](http://b)"\n5,6,":smile:"\n'
     app = choose_label(upload(page(), evil, name="<img src=x onerror=alert(1)>.csv"))

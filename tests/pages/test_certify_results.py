@@ -204,6 +204,7 @@ def test_the_report_has_everything_it_takes_to_repeat_it() -> None:
         use='{"label":"state","drop":["x0"],"one_hot":["colour"]}',
         size="own",
         costs='{"x39":2.5}',
+        frozen='["x0","x1"]',
         metric="arml",
         params='{"n_epochs":7}',
         seed="4",
@@ -215,6 +216,7 @@ def test_the_report_has_everything_it_takes_to_repeat_it() -> None:
     assert found["Columns left out"] == "x0"
     assert found["Encoded as categories"] == "colour"
     assert found["Features"].split(", ") == ["colour=g", "colour=r", *names[1:]]
+    assert found["Change"].endswith(", frozen: x1")
     assert found["Costs"].endswith("x38: 1.0, x39: 2.5")
     assert "n_epochs = 7, " in found["Parameters"]
     assert found["Parameters"].endswith("seed = 4")

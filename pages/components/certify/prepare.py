@@ -127,6 +127,12 @@ def method_of(asked: Asked, n_rows: int) -> str:
     return "search" if asked.norm == "l2" and n_rows <= SEARCHED_ROWS else "votes"
 
 
+def frozen_columns(asked: Asked, layout: Layout) -> list[str]:
+    """The frozen columns that are used; one that was left out since is not."""
+    used = {column.name for column in layout.columns}
+    return [name for name in asked.frozen if name in used]
+
+
 def threat_of(asked: Asked, layout: Layout) -> arml.ThreatModel:
     """The norm, the frozen columns and the costs. ValueError if nothing may move."""
     columns = [column.name for column in layout.columns for _ in column.feature_names]
