@@ -124,6 +124,15 @@ def test_without_labels_no_answer_is_wrong_and_an_address_that_asks_for_them_lis
     assert len(table) == 98
 
 
+def test_a_radius_in_large_units_is_found_again_in_the_address() -> None:
+    content = b"mass,label\n" + b"".join(b"%d,%d\n" % (10**11 * k, k >= 4) for k in range(8))
+    app = certify(file=Client(start=False).add_file(content, "heavy.csv"), use='{"label":"label"}', size="file")
+    app.slider(key="cf_eps").set_value(app.slider(key="cf_eps").max).run()
+    assert float(query(app)["eps"]) > 1e9
+    assert page(**query(app)).slider(key="cf_eps").value == app.slider(key="cf_eps").value
+    assert not page(**{**query(app), "eps": "1e150"}).exception
+
+
 CASES = {
     "votes and attack": {"file": "few.csv", "use": LABEL, "k": "3", "method": "votes"},
     "theorem 1": {"file": "few.csv", "use": LABEL, "k": "3", "method": "theorem1"},

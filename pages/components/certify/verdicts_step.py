@@ -25,7 +25,7 @@ from arml_core.report import (
 from ..chart import show_chart
 from ..csv_out import csv_bytes
 from ..theme import current_style
-from .choices import ORDERS, SHOWN, Asked, bound, look, set_field
+from .choices import LARGEST_RADIUS, ORDERS, SHOWN, Asked, bound, look, set_field
 from .results import Results, Work
 from .row_view import show_row
 
@@ -62,7 +62,7 @@ def show_verdicts(asked: Asked, work: Work, results: Results) -> None:
 
 def _show_radius(asked: Asked, results: Results) -> float:
     radius = radius_of(asked, results)
-    top = _round_top(max(largest_radius(results.rows.lower, results.rows.upper), radius))
+    top = min(_round_top(max(largest_radius(results.rows.lower, results.rows.upper), radius)), LARGEST_RADIUS)
     slider, meaning = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     with slider:
         st.slider(
