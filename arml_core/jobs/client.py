@@ -281,6 +281,10 @@ class Client:
         """The title and the content of an uploaded file, for its owner."""
         return self.store.contents.get_file(digest, self.store.contents.find_scope(digest, self.visitor))
 
+    def file_title(self, digest: str) -> str:
+        """The title of an uploaded file, without reading it."""
+        return self.store.contents.file_title(digest, self.store.contents.find_scope(digest, self.visitor))
+
     def uploads(self) -> Sequence[Upload]:
         """This visitor's uploads, newest first, with the time they expire."""
         return self.store.contents.uploads(self.visitor)

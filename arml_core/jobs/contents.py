@@ -83,6 +83,10 @@ class Contents:
         row = self._row(digest, scope, "file")
         return str(row["title"]), self._read(row)["bytes"].tobytes()
 
+    def file_title(self, digest: str, scope: str) -> str:
+        """The title of an uploaded file, without reading it."""
+        return str(self._row(digest, scope, "file")["title"])
+
     def get_dataset(self, digest: str, scope: str, callback: Callback | None = None) -> Dataset:
         """The dataset with this fingerprint; it is checked against it. `callback` reports a download."""
         row = self._row(digest, scope, "dataset")
@@ -146,10 +150,11 @@ class Contents:
         path = self._paths.content(scope, digest)
         known = self._database.row("SELECT sha256 FROM contents WHERE digest = ? AND scope = ?", (digest, scope))
         if known is not None and (arrays is None or path.exists()):
-            if expires is not None:
+            if scope != PUBLIC:  # its owner has it again: under the name it has now, for as long as a new one
                 with self._database.writing() as connection:
                     connection.execute(
-                        "UPDATE contents SET expires = ? WHERE digest = ? AND scope = ?", (expires, digest, scope)
+                        "UPDATE contents SET title = ?, expires = ? WHERE digest = ? AND scope = ?",
+                        (title, expires, digest, scope),
                     )
             return
         sha256 = None if arrays is None else write_arrays(path, arrays)

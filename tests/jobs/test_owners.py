@@ -184,13 +184,24 @@ def test_an_uploaded_file_comes_back_as_it_was_and_only_to_its_owner(visitors, m
     ann, bob, nobody = visitors
     digest = ann.add_file(b"x,label\n1,a\n", "../../etc/passwd")
     assert ann.file(digest) == ("../../etc/passwd", b"x,label\n1,a\n")
+    assert ann.file_title(digest) == "../../etc/passwd"
     assert ann.uploads()[0].kind == "file"
     for other in (bob, nobody):
-        with pytest.raises(UnknownJob):
-            other.file(digest)
+        for look in (other.file, other.file_title):
+            with pytest.raises(UnknownJob):
+                look(digest)
     with pytest.raises(ValueError, match="needs an owner key"):
         nobody.add_file(b"x")
     later = time.time() + 8 * 86_400
     monkeypatch.setattr(time, "time", lambda: later)
     with pytest.raises(UnknownJob, match="its time is over"):
         ann.file(digest)
+
+
+def test_the_same_content_under_another_name_has_that_name_for_its_owner(visitors):
+    ann, bob, _ = visitors
+    digest = ann.add_file(b"x,label\n1,a\n", "first.csv")
+    assert bob.add_file(b"x,label\n1,a\n", "bob.csv") == digest
+    assert ann.add_file(b"x,label\n1,a\n", "second.csv") == digest
+    assert (ann.file_title(digest), bob.file_title(digest)) == ("second.csv", "bob.csv")
+    assert [upload.title for upload in ann.uploads()] == ["second.csv"]

@@ -228,6 +228,15 @@ def test_too_large_a_file_is_refused_before_it_is_read(monkeypatch) -> None:
     assert "file" not in query(app)
 
 
+def test_the_same_content_under_another_name_is_shown_under_that_name() -> None:
+    app = choose_label(upload(page(), GOOD, name="first.csv"))
+    assert certifiable(app)
+    app.button(key="cf_another_file").click().run()
+    choose_label(upload(app, GOOD, name="second.csv"))
+    assert any("**second" in unplain(text.value) for text in app.markdown)
+    assert not any("first.csv" in unplain(text.value) for text in app.markdown)
+
+
 def test_a_query_file_must_have_the_models_columns_and_may_lack_labels() -> None:
     app = page(mode="two", use='{"label":"label"}')
     upload(app, GOOD)

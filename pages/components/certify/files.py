@@ -33,16 +33,14 @@ class Loaded:
 
 def load(file: str, options: Mapping[str, Any]) -> Loaded:
     """The file of this visitor, read with these options. ValueError if it is not here (any more)."""
-    return _load(file, looking().visitor.tag, json.dumps(options, sort_keys=True))
+    title = f"{file}.csv" if file in SAMPLES else looking().file_title(file)
+    return _load(file, looking().visitor.tag, title, json.dumps(options, sort_keys=True))
 
 
 @st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner="Reading the file …")
-def _load(file: str, owner: str, options: str) -> Loaded:
+def _load(file: str, owner: str, title: str, options: str) -> Loaded:
     """Cached for each owner: what somebody uploaded is found by nobody else, not even by its digest."""
-    if file in SAMPLES:
-        title, content = f"{file}.csv", (FOLDER / f"{file}.csv").read_bytes()
-    else:
-        title, content = looking().file(file)
+    content = (FOLDER / f"{file}.csv").read_bytes() if file in SAMPLES else looking().file(file)[1]
     table, problems = read_table(content, **json.loads(options))
     return Loaded(title, len(content), table, problems)
 

@@ -67,7 +67,10 @@ def prepare(asked: Asked, sources: Sources) -> Prepared:
         chosen = _select(asked.file, owner, _key(asked.read), _key(asked.use), asked.scaling)
         dataset = None
         if chosen.data is not None:
-            dataset = _dataset(asked.file, owner, _key(asked.read), _key(asked.use), asked.scaling)
+            assert sources.reference is not None
+            dataset = _dataset(
+                asked.file, owner, sources.reference.title, _key(asked.read), _key(asked.use), asked.scaling
+            )
         layout, found = (chosen.data.layout if chosen.data is not None else None), chosen.problems
         if asked.mode == "one":
             return Prepared(dataset, layout, chosen.data, True, found, none)
@@ -102,11 +105,11 @@ def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectR
 
 
 @st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
-def _dataset(file: str, owner: str, read: str, use: str, scaling: str) -> Dataset:
+def _dataset(file: str, owner: str, title: str, read: str, use: str, scaling: str) -> Dataset:
     """One object per choice: its fingerprint is then computed once."""
     data = _select(file, owner, read, use, scaling).data
     assert data is not None
-    return data.dataset(title=load(file, json.loads(read)).title)
+    return data.dataset(title=title)
 
 
 @st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
