@@ -228,6 +228,17 @@ def test_too_large_a_file_is_refused_before_it_is_read(monkeypatch) -> None:
     assert "file" not in query(app)
 
 
+def test_only_two_files_are_kept_in_memory(monkeypatch) -> None:
+    client, read = Client(start=False), []
+    monkeypatch.setattr(files, "read_table", lambda content, **options: read.append(content) or read_table(content))
+    digests = [client.add_file(GOOD + b"%d,1,a\n" % k, f"{k}.csv") for k in range(3)]
+    for digest in (*digests, *digests[1:]):
+        page(file=digest, use='{"label":"label"}')
+    assert len(read) == 3
+    page(file=digests[0], use='{"label":"label"}')
+    assert len(read) == 4
+
+
 def test_the_same_content_under_another_name_is_shown_under_that_name() -> None:
     app = choose_label(upload(page(), GOOD, name="first.csv"))
     assert certifiable(app)

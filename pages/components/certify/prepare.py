@@ -28,7 +28,7 @@ from arml_core.jobs.contents import points_content
 
 from ..visitor import looking
 from .choices import Asked
-from .files import KEPT_SECONDS, load
+from .files import KEPT_FILES, KEPT_SECONDS, load
 from .sources import Sources, usable
 
 SEARCHED_ROWS = 300
@@ -95,7 +95,7 @@ def known_options(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
 def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectResult:
     table = load(file, json.loads(read)).table
     assert table is not None
@@ -104,7 +104,7 @@ def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectR
     return select(table, scaling=scaling, **options)  # type: ignore[arg-type]
 
 
-@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
 def _dataset(file: str, owner: str, title: str, read: str, use: str, scaling: str) -> Dataset:
     """One object per choice: its fingerprint is then computed once."""
     data = _select(file, owner, read, use, scaling).data
@@ -112,7 +112,7 @@ def _dataset(file: str, owner: str, title: str, read: str, use: str, scaling: st
     return data.dataset(title=title)
 
 
-@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
 def _query(file: str, owner: str, read: str, use: str, layout: str) -> SelectResult:
     table = load(file, json.loads(read)).table
     assert table is not None

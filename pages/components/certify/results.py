@@ -18,6 +18,7 @@ from arml_core.report import CertifiedRows, Flips, counterfactuals
 from ..train.words import under_way
 from ..visitor import looking
 from .choices import Asked, parameters_of
+from .files import KEPT_FILES, KEPT_SECONDS
 from .prepare import Prepared, attack_of, certificate_of
 
 
@@ -150,12 +151,17 @@ def _radii(client: Client, job: JobStatus) -> Radii | None:
     return _done(job.id, client.visitor.tag) if job.state == "done" else client.radii(job.id)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
 def _done(job: str, owner: str) -> Radii | None:
-    """Cached for each owner, as files are."""
+    """Cached for each owner, as files are; a certificate and an attack hold as many numbers as their file."""
     return looking().radii(job)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Dataset: lambda dataset: dataset.fingerprint})
+@st.cache_resource(
+    max_entries=KEPT_FILES,
+    ttl=KEPT_SECONDS,
+    show_spinner=False,
+    hash_funcs={Dataset: lambda dataset: dataset.fingerprint},
+)
 def _classifier(run: str, k: int, owner: str, dataset: Dataset) -> arml.MahalanobisKNN:
     return arml.MahalanobisKNN(k, metric=looking().run(run)).fit(dataset.X_train, dataset.y_train)
