@@ -78,11 +78,11 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
         facts.measure_datasets(folder, datasets, display.say, display.show)
         return []
     if arguments.what == "runtime":
-        return facts.measure_runtime(Client(), folder, methods, display.say, display.show)
+        return facts.measure_runtime(Client(shared=False), folder, methods, display.say, display.show)
     if arguments.what == "figure2":
         wanted = figure2.curves(arguments.points, arguments.quick)
         sets = arguments.dataset or list(figure2.DATASETS)
-        return figure2.compute(Client(), folder / "figure2", sets, wanted, display.say, display.show)
+        return figure2.compute(Client(shared=False), folder / "figure2", sets, wanted, display.say, display.show)
     one_metric = True
     if arguments.what == "figure1":
         steps, folder = plan.figure1(), folder / "figure1"
@@ -98,7 +98,7 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
         steps = plan.table(arguments.what, datasets, methods, effort, columns)
     if not steps:
         raise ValueError(f"{arguments.what} has nothing for {', '.join(datasets)}")
-    return compute(Client(), steps, folder, display.say, display.show, one_metric)
+    return compute(Client(shared=False), steps, folder, display.say, display.show, one_metric)
 
 
 def _write_report(folder: Path) -> None:

@@ -43,7 +43,7 @@ def upload_lifetime() -> float:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who asks: `tag` is empty for a visitor of a shared app without a key."""
+    """Somebody who asks: `tag` is empty for a visitor of a shared app without a key, who looks and owns nothing."""
 
     tag: str
     shared: bool
@@ -64,6 +64,10 @@ class Visitor:
         if self.shared and self.tag == PUBLIC:
             raise ValueError("an upload needs an owner key, so that only its owner sees it")
         return self.tag
+
+    def owns(self, asked: bool) -> bool:
+        """Whether a job is this visitor's: they `asked` for it. One without a key is not told apart from others."""
+        return not self.shared or (asked and self.tag != PUBLIC)
 
     def sees(self, scope: str) -> bool:
         return not self.shared or scope == PUBLIC or scope == self.tag

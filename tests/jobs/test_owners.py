@@ -107,6 +107,21 @@ def test_public_work_is_seen_by_all_and_cancelled_by_whoever_asked(visitors):
     assert bob.cancel(run).state == "cancelled"
 
 
+def test_work_of_whoever_runs_the_app_is_cancelled_by_no_visitor(visitors):
+    ann, _, nobody = visitors
+    operator = Client(start=False, shared=False)
+    run = operator.train("moons", "arml").id
+    entered = nobody.train("moons", "lfda").id  # as an earlier command line did
+    for visitor, job in ((ann, run), (nobody, run), (nobody, entered)):
+        assert not visitor.status(job).mine
+        assert not any(status.mine for status in visitor.list())
+        with pytest.raises(NotYours, match="somebody else asked"):
+            visitor.cancel(job)
+    assert ann.train("moons", "arml").id == run
+    assert ann.cancel(run).state == "queued"  # it is still waited for
+    assert {job: operator.cancel(job).state for job in (run, entered)} == {run: "cancelled", entered: "cancelled"}
+
+
 def test_a_training_goes_on_for_whoever_waits_for_its_evaluation(visitors):
     ann, bob, _ = visitors
     run = ann.train("moons", "lfda").id
@@ -147,7 +162,10 @@ def test_expired_upload_is_gone_with_all_that_came_of_it(visitors, upload, monke
     with pytest.raises(UnknownJob, match="its time is over"):
         ann.dataset(upload.fingerprint)
     assert ann.uploads() == []
-    operator = visitors[2]
+    for visitor in visitors:
+        with pytest.raises(NotYours, match="only whoever runs the app"):
+            visitor.gc()
+    operator = Client(start=False, shared=False)
     assert {item.reason for item in operator.gc(dry_run=False)} == {"its upload has expired", "expired"}
     for job in (run, metric, evaluation):
         with pytest.raises(UnknownJob):
