@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -14,9 +15,9 @@ from ..datasets.base import content_hash
 from ..progress import Callback
 from ..rounding import FloatArray
 from .database import Database, Row
-from .errors import DamagedFile, UnknownJob
+from .errors import DamagedFile, StoreError, UnknownJob
 from .files import Arrays, read_arrays, set_aside, write_arrays
-from .owners import PUBLIC, Visitor, upload_lifetime
+from .owners import DAY, PUBLIC, UPLOADS_PER_KEY, Visitor, upload_lifetime
 from .paths import Paths, checked
 
 
@@ -157,11 +158,22 @@ class Contents:
                         (title, expires, digest, scope),
                     )
             return
+        if arrays is not None and expires is not None:
+            self._check_limit(path.parent, sum(array.nbytes for array in arrays.values()))
         sha256 = None if arrays is None else write_arrays(path, arrays)
         with self._database.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO contents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (digest, scope, kind, name, title, sha256, now, expires),
+            )
+
+    def _check_limit(self, folder: Path, more: int) -> None:
+        """Refuse what would take an owner's folder beyond its limit."""
+        used = sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
+        if used + more > UPLOADS_PER_KEY:
+            raise StoreError(
+                f"your uploads take {used / 2**20:,.1f} MB and this would add {more / 2**20:,.1f} MB; the limit is "
+                f"{UPLOADS_PER_KEY / 2**20:,.0f} MB. Each is deleted {upload_lifetime() / DAY:g} days after it came"
             )
 
     def _row(self, digest: str, scope: str, kind: str) -> Row:

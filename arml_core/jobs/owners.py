@@ -17,6 +17,11 @@ LOCAL = "local"
 """Owns what is uploaded outside shared mode; no key has this tag, so nothing of it shows when sharing begins."""
 SHORTEST_KEY = 16
 DAY = 86_400.0
+UPLOADS_PER_KEY = 500 * 2**20
+"""Bytes that one key may keep in shared mode: files, and the tables, query rows and metrics made of them.
+
+Nobody is known but by a key, and whoever comes without one gets a new one: this limits accidents, not ill will.
+"""
 
 
 def new_key() -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arml_core import load_dataset
-from arml_core.jobs import Client, NotYours, PointsSpec, UnknownJob, new_key
+from arml_core.jobs import Client, NotYours, PointsSpec, StoreError, UnknownJob, contents, new_key
 from arml_core.jobs.files import write_arrays
 from arml_core.jobs.queue import Queue
 from arml_core.jobs.training import run_arrays
@@ -223,3 +223,15 @@ def test_the_same_content_under_another_name_has_that_name_for_its_owner(visitor
     assert ann.add_file(b"x,label\n1,a\n", "second.csv") == digest
     assert (ann.file_title(digest), bob.file_title(digest)) == ("second.csv", "bob.csv")
     assert [upload.title for upload in ann.uploads()] == ["second.csv"]
+
+
+def test_a_key_keeps_only_so_many_bytes_and_is_told_both_numbers(visitors, monkeypatch):
+    monkeypatch.setattr(contents, "UPLOADS_PER_KEY", 3 * 2**20)
+    ann, bob, _ = visitors
+    first = ann.add_file(b"a" * 2**21, "a.csv")
+    with pytest.raises(StoreError, match=r"take 2\.0 MB and this would add 1\.5 MB; the limit is 3 MB\. .* 7 days"):
+        ann.add_file(b"b" * (2**20 + 2**19), "b.csv")
+    assert [upload.title for upload in ann.uploads()] == ["a.csv"]
+    assert ann.add_file(b"a" * 2**21, "again.csv") == first  # takes no room
+    assert bob.add_file(b"b" * 2**21)
+    assert Client(start=False, shared=False).add_file(b"c" * 2**22)  # whoever runs the app has their own disk

@@ -479,3 +479,14 @@ def test_in_shared_mode_an_upload_is_found_with_its_key_only(monkeypatch) -> Non
     other = page(**{**mine, "key": "x" * 24})
     assert "This file is not here, or its time is over. Upload it again." in said(other)
     assert not certifiable(other)
+
+
+def test_in_shared_mode_an_upload_beyond_the_limit_is_refused_with_both_numbers(monkeypatch) -> None:
+    monkeypatch.setenv("ARML_SHARED", "1")
+    monkeypatch.setattr("arml_core.jobs.contents.UPLOADS_PER_KEY", 2**20)
+    app = upload(page(), b"x" * (2**20 + 2**19))
+    words = (
+        "your uploads take 0.0 MB and this would add 1.5 MB; the limit is 1 MB. Each is deleted 7 days after it came"
+    )
+    assert words in said(app)
+    assert "file" not in query(app)
