@@ -18,6 +18,7 @@ from arml_core.jobs.database import Database
 from arml_core.jobs.paths import Paths
 from pages.components.certify import files, saved_runs
 from pages.components.plain import JOINER, plain
+from pages.components.visitor import GIVEN, PRIVATE
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "samples"
@@ -473,7 +474,10 @@ def test_in_shared_mode_an_upload_is_found_with_its_key_only(monkeypatch) -> Non
     mine = query(app)
     assert len(mine["key"]) >= 16
     assert any("seen by you alone and deleted after 7 days." in caption.value for caption in app.caption)
-    assert certifiable(page(**mine))
+    assert any(PRIVATE in caption.value for caption in app.caption)
+    again = page(**mine)
+    assert certifiable(again)
+    assert any(GIVEN in caption.value for caption in again.caption)  # this browser cannot tell who made the key
     stolen = page(**{name: text for name, text in mine.items() if name != "key"})
     assert "This file is not here, or its time is over. Upload it again." in said(stolen)
     other = page(**{**mine, "key": "x" * 24})
