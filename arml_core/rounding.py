@@ -25,8 +25,3 @@ def gamma(n_terms: int, dtype: type[np.floating] = np.float64) -> float:
     if nu >= 0.5:
         raise ValueError(f"{n_terms} terms are too many for an error bound in {np.dtype(dtype).name}")
     return nu / (1.0 - nu)
-
-
-def round_down(values: FloatArray, relative: float = 4 * 2.0**-53) -> FloatArray:
-    """Shrink non-negative `values` by a relative error, and never below 0."""
-    return np.maximum(values * (1.0 - relative), 0.0)

@@ -38,7 +38,7 @@ try:
         if "steps" not in asked.hide:
             show_last_heading()
         show_progress(prepared, work)
-        results = results_of(asked, prepared, work)
+        results = results_of(prepared, work)
         if results is not None:
             show_verdicts(asked, work, results)
             if "downloads" not in asked.hide:

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Do the action and print what came of it."""
     from ..jobs.client import Client  # brings torch: not needed to show the help of another command
 
-    client = Client()
+    client = Client(shared=False)
     if arguments.action == "list":
         states = STATES if arguments.state is None else (arguments.state,)
         _print_list(client.list(states, arguments.limit))

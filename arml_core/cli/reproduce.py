@@ -83,11 +83,11 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
         return []
     if arguments.what == "runtime":
         timed = _those(methods, facts.RUNTIME_PARAMETERS, "runtime")
-        return facts.measure_runtime(Client(), folder, timed, display.say, display.show)
+        return facts.measure_runtime(Client(shared=False), folder, timed, display.say, display.show)
     if arguments.what == "figure2":
         wanted = figure2.curves(arguments.points, arguments.quick)
         sets = _those(arguments.dataset or figure2.DATASETS, figure2.DATASETS, "figure2")
-        return figure2.compute(Client(), folder / "figure2", sets, wanted, display.say, display.show)
+        return figure2.compute(Client(shared=False), folder / "figure2", sets, wanted, display.say, display.show)
     one_metric = True
     if arguments.what == "figure1":
         steps, folder = plan.figure1(), folder / "figure1"
@@ -101,7 +101,7 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
             known = ", ".join(plan.TABLES[arguments.what])
             raise ValueError(f"{arguments.what} has no column {unknown[0]!r}; it has {known}")
         steps = plan.table(arguments.what, datasets, methods, effort, columns)
-    return compute(Client(), steps, folder, display.say, display.show, one_metric, arguments.kept)
+    return compute(Client(shared=False), steps, folder, display.say, display.show, one_metric, arguments.kept)
 
 
 def _those(asked: Iterable[str], known: Iterable[str], what: str) -> list[str]:

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
         return
     from ..jobs.client import Client  # brings torch, which the worker itself does without
 
-    client = Client()
+    client = Client(shared=False)
     if arguments.action == "start":
         client.start_worker()
         until = time.monotonic() + START_SECONDS

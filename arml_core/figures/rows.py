@@ -66,21 +66,25 @@ def change_figure(changes: Sequence[Change], style: Style, *, height: int | None
         "type": "bar",
         "orientation": "h",
         "x": steps,
-        "y": [as_label(change.feature) for change in shown],
+        "y": np.arange(len(shown)),
         "marker": {"color": colours, "pattern": bar_pattern(patterns, style)},
         "text": [f"{change.change:+.3g}" if change.step else "0" for change in shown],
         "textposition": "outside",
         "cliponaxis": False,
         "textfont": {"color": style.ink},
-        "customdata": [[f"{change.before:.6g}", f"{change.after:.6g}"] for change in shown],
-        "hovertemplate": "%{customdata[0]} → %{customdata[1]}<extra></extra>",
+        "customdata": [[as_label(c.feature, None), f"{c.before:.6g}", f"{c.after:.6g}"] for c in shown],
+        "hovertemplate": "%{customdata[0]}: %{customdata[1]} → %{customdata[2]}<extra></extra>",
     }
     layout = _layout(style, height or 90 + 26 * len(shown), "change, in scaled units", "")
     reach = float(np.abs(steps).max()) if len(steps) and np.abs(steps).max() > 0 else 1.0
     low = -1.35 * reach if (steps < 0).any() else -0.05 * reach
     high = 1.35 * reach if (steps > 0).any() else 0.05 * reach
     layout["xaxis"] |= {"range": [low, high], "zeroline": True, "zerolinecolor": style.ink}
-    layout["yaxis"] |= {"automargin": True, "type": "category"}
+    layout["yaxis"] |= {
+        "automargin": True,
+        "tickvals": np.arange(len(shown)),  # not the names: two that are cut alike would share a bar
+        "ticktext": [as_label(change.feature) for change in shown],
+    }
     layout["margin"]["l"] = 8
     return go.Figure({"data": [bars], "layout": layout}, skip_invalid=True)
 

@@ -72,11 +72,14 @@ class Client:
     store : the open store; by default that of ``ARML_HOME``.
     owner : the visitor's key in shared mode (:func:`~arml_core.jobs.new_key`); ignored on localhost.
     start : whether a worker is started when there is work and none lives.
+    shared : whether this is one visitor of many, by default as ``ARML_SHARED`` says; False for whoever runs the app.
     """
 
-    def __init__(self, store: Store | None = None, owner: str | None = None, start: bool = True) -> None:
+    def __init__(
+        self, store: Store | None = None, owner: str | None = None, start: bool = True, shared: bool | None = None
+    ) -> None:
         self.store = Store() if store is None else store
-        self.visitor = Visitor.of(owner)
+        self.visitor = Visitor.of(owner, shared)
         self._start = start
 
     # asking for work ------------------------------------------------------------------------------------------
@@ -191,10 +194,7 @@ class Client:
         if not alive and any(row["state"] in ("queued", "running", "cancelling") for row in rows):
             self._wake()
         places = self.store.requests.positions()
-        return [
-            status_from(row, places.get(row["id"]), bool(row["asked"]) or not self.visitor.shared, alive)
-            for row in rows
-        ]
+        return [status_from(row, places.get(row["id"]), self.visitor.owns(bool(row["asked"])), alive) for row in rows]
 
     def wait(self, job: str, timeout: float | None = None) -> JobStatus:
         """Wait until the job is at rest; TimeoutError after `timeout` seconds."""
@@ -281,6 +281,10 @@ class Client:
         """The title and the content of an uploaded file, for its owner."""
         return self.store.contents.get_file(digest, self.store.contents.find_scope(digest, self.visitor))
 
+    def file_title(self, digest: str) -> str:
+        """The title of an uploaded file, without reading it."""
+        return self.store.contents.file_title(digest, self.store.contents.find_scope(digest, self.visitor))
+
     def uploads(self) -> Sequence[Upload]:
         """This visitor's uploads, newest first, with the time they expire."""
         return self.store.contents.uploads(self.visitor)
@@ -302,7 +306,7 @@ class Client:
 
     def gc(self, dry_run: bool = True, older_than_days: float | None = None) -> Sequence[Garbage]:
         """Throw away expired uploads, leftovers and, if asked, old results; `dry_run` only lists them."""
-        if self.visitor.shared and self.visitor.tag != "":
+        if self.visitor.shared:
             raise NotYours("only whoever runs the app can clean up")
         older_than = None if older_than_days is None else older_than_days * 86_400
         return collect(self.store.paths, self.store.database, dry_run, older_than)

@@ -14,7 +14,7 @@ from .paths import TEMPORARY, Paths
 FRESH_SECONDS = 3600.0
 """Files younger than this may belong to a job that is about to enter them."""
 KEEP_ENDED_SECONDS = 30 * DAY
-"""Jobs that were cancelled or failed are forgotten after this time."""
+"""Jobs that were cancelled or failed are forgotten after this time, and so are files that were set aside."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,20 @@ def collect(paths: Paths, database: Database, dry_run: bool = True, older_than: 
         *remove_expired(paths, database, dry_run),
         *_ended_jobs(paths, database, dry_run),
         *_old_results(paths, database, dry_run, older_than),
-        *remove_leftovers(paths, database, dry_run),
+        *_leftovers(paths, database, dry_run),
         *_damaged(paths, dry_run),
     ]
     if not dry_run:
         database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     return found
+
+
+def tidy_up(paths: Paths, database: Database) -> None:
+    """What the worker removes by itself: everything that nobody can ask for any more, or that is kept long enough."""
+    remove_expired(paths, database)
+    _ended_jobs(paths, database, dry_run=False)
+    _leftovers(paths, database, dry_run=False)
+    _damaged(paths, dry_run=False, kept_seconds=KEEP_ENDED_SECONDS)
 
 
 def remove_expired(paths: Paths, database: Database, dry_run: bool = False) -> list[Garbage]:
@@ -65,7 +73,7 @@ def remove_expired(paths: Paths, database: Database, dry_run: bool = False) -> l
     return found
 
 
-def remove_leftovers(paths: Paths, database: Database, dry_run: bool = False) -> list[Garbage]:
+def _leftovers(paths: Paths, database: Database, dry_run: bool) -> list[Garbage]:
     """Files that no entry of the store names: interrupted writes, work of jobs that are gone or done."""
     known = {row["id"]: row["state"] for row in database.rows("SELECT id, state FROM jobs")}
     contents = {(row["scope"], row["digest"]) for row in database.rows("SELECT scope, digest FROM contents")}
@@ -110,10 +118,11 @@ def _old_results(paths: Paths, database: Database, dry_run: bool, older_than: fl
     return [_forget_job(paths, database, row["id"], row["title"], "an old result", dry_run) for row in rows]
 
 
-def _damaged(paths: Paths, dry_run: bool) -> list[Garbage]:
-    found = [Garbage("file", f"damaged/{path.name}", "was set aside", _size(path)) for path in _in(paths.damaged)]
+def _damaged(paths: Paths, dry_run: bool, kept_seconds: float = 0.0) -> list[Garbage]:
+    files = [path for path in _in(paths.damaged) if _age(path) >= kept_seconds]
+    found = [Garbage("file", f"damaged/{path.name}", "was set aside", _size(path)) for path in files]
     if not dry_run:
-        for path in _in(paths.damaged):
+        for path in files:
             path.unlink(missing_ok=True)
     return found
 

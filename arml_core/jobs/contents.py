@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -14,9 +15,9 @@ from ..datasets.base import content_hash
 from ..progress import Callback
 from ..rounding import FloatArray
 from .database import Database, Row
-from .errors import DamagedFile, UnknownJob
+from .errors import DamagedFile, StoreError, UnknownJob
 from .files import Arrays, read_arrays, set_aside, write_arrays
-from .owners import PUBLIC, Visitor, upload_lifetime
+from .owners import DAY, PUBLIC, UPLOADS_PER_KEY, Visitor, upload_lifetime
 from .paths import Paths, checked
 
 
@@ -83,6 +84,10 @@ class Contents:
         row = self._row(digest, scope, "file")
         return str(row["title"]), self._read(row)["bytes"].tobytes()
 
+    def file_title(self, digest: str, scope: str) -> str:
+        """The title of an uploaded file, without reading it."""
+        return str(self._row(digest, scope, "file")["title"])
+
     def get_dataset(self, digest: str, scope: str, callback: Callback | None = None) -> Dataset:
         """The dataset with this fingerprint; it is checked against it. `callback` reports a download."""
         row = self._row(digest, scope, "dataset")
@@ -146,17 +151,29 @@ class Contents:
         path = self._paths.content(scope, digest)
         known = self._database.row("SELECT sha256 FROM contents WHERE digest = ? AND scope = ?", (digest, scope))
         if known is not None and (arrays is None or path.exists()):
-            if expires is not None:
+            if scope != PUBLIC:  # its owner has it again: under the name it has now, for as long as a new one
                 with self._database.writing() as connection:
                     connection.execute(
-                        "UPDATE contents SET expires = ? WHERE digest = ? AND scope = ?", (expires, digest, scope)
+                        "UPDATE contents SET title = ?, expires = ? WHERE digest = ? AND scope = ?",
+                        (title, expires, digest, scope),
                     )
             return
+        if arrays is not None and expires is not None:
+            self._check_limit(path.parent, sum(array.nbytes for array in arrays.values()))
         sha256 = None if arrays is None else write_arrays(path, arrays)
         with self._database.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO contents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (digest, scope, kind, name, title, sha256, now, expires),
+            )
+
+    def _check_limit(self, folder: Path, more: int) -> None:
+        """Refuse what would take an owner's folder beyond its limit."""
+        used = sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
+        if used + more > UPLOADS_PER_KEY:
+            raise StoreError(
+                f"your uploads take {used / 2**20:,.1f} MB and this would add {more / 2**20:,.1f} MB; the limit is "
+                f"{UPLOADS_PER_KEY / 2**20:,.0f} MB. Each is deleted {upload_lifetime() / DAY:g} days after it came"
             )
 
     def _row(self, digest: str, scope: str, kind: str) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class StoreError(OSError):
-    """The store cannot be read or written: a full or read-only disk, a damaged database, a newer schema."""
+    """The store cannot be read or written: a full or read-only disk, a damaged database, a newer schema, a limit."""
 
 
 class UnknownJob(ValueError):

@@ -68,6 +68,7 @@ def set_aside(path: Path, folder: Path) -> Path | None:
     aside = folder / f"{path.name}.{time.time_ns()}"
     try:
         os.replace(path, aside)
+        os.utime(aside)  # it is kept from now on, however old it is
     except FileNotFoundError:
         return None
     return aside

@@ -17,6 +17,11 @@ LOCAL = "local"
 """Owns what is uploaded outside shared mode; no key has this tag, so nothing of it shows when sharing begins."""
 SHORTEST_KEY = 16
 DAY = 86_400.0
+UPLOADS_PER_KEY = 500 * 2**20
+"""Bytes that one key may keep in shared mode: files, and the tables, query rows and metrics made of them.
+
+Nobody is known but by a key, and whoever comes without one gets a new one: this limits accidents, not ill will.
+"""
 
 
 def new_key() -> str:
@@ -43,7 +48,7 @@ def upload_lifetime() -> float:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who asks: `tag` is empty for a visitor of a shared app without a key."""
+    """Somebody who asks: `tag` is empty for a visitor of a shared app without a key, who looks and owns nothing."""
 
     tag: str
     shared: bool
@@ -64,6 +69,10 @@ class Visitor:
         if self.shared and self.tag == PUBLIC:
             raise ValueError("an upload needs an owner key, so that only its owner sees it")
         return self.tag
+
+    def owns(self, asked: bool) -> bool:
+        """Whether a job is this visitor's: they `asked` for it. One without a key is not told apart from others."""
+        return not self.shared or (asked and self.tag != PUBLIC)
 
     def sees(self, scope: str) -> bool:
         return not self.shared or scope == PUBLIC or scope == self.tag

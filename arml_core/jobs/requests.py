@@ -122,9 +122,8 @@ class Requests:
         return self._database.row("SELECT * FROM jobs WHERE id = ?", (job,))
 
     def owned(self, job: str, visitor: Visitor) -> bool:
-        if not visitor.shared:
-            return True
-        return self._database.row("SELECT 1 FROM owners WHERE job = ? AND owner = ?", (job, visitor.tag)) is not None
+        row = self._database.row("SELECT 1 FROM owners WHERE job = ? AND owner = ?", (job, visitor.tag))
+        return visitor.owns(row is not None)
 
     def position(self, row: Row) -> int:
         """The place of a queued job, from 1."""

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from .collect import remove_expired, remove_leftovers
+from .collect import tidy_up
 from .database import Database
 from .errors import StoreError, WorkerRunning
 from .joblog import say
@@ -173,8 +173,7 @@ class Worker:
         if now >= self._next_care:
             self._next_care = now + CARE_SECONDS
             keep_room(self._paths.reserve)
-            remove_expired(self._paths, self._database)
-            remove_leftovers(self._paths, self._database)
+            tidy_up(self._paths, self._database)
 
     def _announce(self) -> None:
         now = time.time()

@@ -13,8 +13,13 @@ from arml_core.jobs import Client, is_shared, new_key
 from .store import open_store
 
 PARAMETER = "key"
-_KEY = "visitor_key"
+_KEY, _OWN_KEY = "visitor_key", "visitor_own_key"
 PRIVATE = "This address is private: whoever has it sees your uploads. “Copy link” leaves the key out."
+GIVEN = (
+    "This address is private: whoever has it sees what you upload here. If somebody gave it to you, take “key=…” out "
+    "of it to work under a key of your own. “Copy link” leaves the key out."
+)
+"""Said about a key that came with the address: it may be one's own from an earlier visit, or the sender's."""
 
 
 def visitor_key() -> str | None:
@@ -36,7 +41,7 @@ def looking() -> Client:
 def asking() -> Client:
     """A client that asks for work or uploads; in shared mode the visitor gets a key now."""
     if is_shared() and visitor_key() is None:
-        st.session_state[_KEY] = new_key()
+        st.session_state[_KEY] = st.session_state[_OWN_KEY] = new_key()
     return looking()
 
 
@@ -52,6 +57,7 @@ def without_key(query: dict[str, str]) -> dict[str, str]:
 
 
 def show_private_notice() -> None:
-    """Say that the address is private, where it is."""
-    if visitor_key() is not None:
-        st.caption(f"🔒 {PRIVATE}")
+    """Say that the address is private, where it is, and to whom it may be known already."""
+    key = visitor_key()
+    if key is not None:
+        st.caption(f"🔒 {PRIVATE if key == st.session_state.get(_OWN_KEY) else GIVEN}")

@@ -1,5 +1,6 @@
 """Export: nothing a spreadsheet would run, and counterfactuals that stay counterfactuals."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,30 @@ from arml_core.datasets.table import apply_layout, counterfactuals_in_units, rea
 from arml_core.datasets.table.cells import restored_cell
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\rx", "=", "-", "'=1", "＝1", "-1+cmd"])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\rx", "=", "-", "'=1", "＝1", "-1+cmd", '"=1']
+)
 def test_cells_that_could_run_get_a_quote(cell: str) -> None:
     assert safe_cell(cell) == "'" + cell
     assert restored_cell(safe_cell(cell)) == cell
 
 
-@pytest.mark.parametrize("cell", ["abc", "1", "-1.5", "+2e-3", "-1,5", "a=b", "'abc", ""])
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("ok;=1+1", "ok;'=1+1"),
+        ("ok\t@x", "ok\t'@x"),
+        ("a\n-x", "a\n'-x"),
+        ('a;"=1;', "a;'\"=1;"),
+        ("=1,'+2", "'=1,''+2"),
+    ],
+)
+def test_every_part_that_is_a_cell_of_its_own_elsewhere_gets_a_quote(cell: str, written: str) -> None:
+    assert safe_cell(cell) == written
+    assert restored_cell(written) == cell
+
+
+@pytest.mark.parametrize("cell", ["abc", "1", "-1.5", "+2e-3", "-1,5", "a=b", "'abc", "", "a; b", "one\r\ntwo", "a;'b"])
 def test_other_cells_and_plain_numbers_stay(cell: str) -> None:
     assert safe_cell(cell) == cell
 
@@ -27,6 +45,16 @@ def test_other_cells_and_plain_numbers_stay(cell: str) -> None:
 @given(st.text())
 def test_the_quote_can_always_be_taken_off_again(text: str) -> None:
     assert restored_cell(safe_cell(text)) == text
+
+
+@pytest.mark.fuzz
+@given(st.text(st.sampled_from("=+-@'\",;\t\r\n x")))
+def test_no_part_runs_wherever_a_spreadsheet_splits(text: str) -> None:
+    assert restored_cell(safe_cell(text)) == text
+    for separators in (",", ";", "\t", ",;\t", ",\r\n", ";\r\n", "\t\r\n"):
+        parts = re.split(f"[{separators}]", safe_cell(text))
+        assert not [part for part in parts if part.lstrip('"').startswith(("=", "+", "-", "@"))]
+        assert "\n" in separators or not [part for part in parts if part.startswith(("\t", "\r"))]
 
 
 @pytest.mark.fuzz
@@ -53,6 +81,7 @@ def test_header_and_labels_are_made_safe_and_come_back() -> None:
     assert text == "'=x,label\r\n-1.5,'+\r\n2.0,'-\r\n3,'=1+1\r\n,'@\r\n"
     table, _ = read_table(text.encode())
     assert table is not None
+    assert table.names == ("=x", "label")
     assert table.column("label").texts == ("+", "-", "=1+1", "@")
 
 

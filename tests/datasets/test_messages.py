@@ -96,7 +96,7 @@ def test_decimal_comma() -> None:
     assert [table.column(name).values.tolist() for name in ("x1", "x2")] == [[1.5, 0.25], [2.0, 3.5]]
     table, found = read_table(content, separator=";", decimal=".")
     assert table is not None
-    assert not table.column("x1").is_numeric
+    assert table.column("x1").first_text == (0, "1,5")
 
 
 @pytest.mark.parametrize(("line", "n"), [("3,5,b,7", 4), ("3,5", 2)])
@@ -257,6 +257,19 @@ def test_unseen_label() -> None:
     assert data.y is None
 
 
+def test_a_category_named_as_another_column() -> None:
+    content = b"colour,colour=red,size,label\nred,5,1,a\nblue,6,2,b\nred,7,3,b\n"
+    problem = only(problems_of(content, one_hot=("colour",)))
+    assert (problem.kind, problem.severity) == ("same_feature", "question")
+    assert problem.message == "Columns colour, colour=red give the same feature, colour=red. Leave one of them out."
+    assert [remedy.options for remedy in problem.remedies[:2]] == [{"drop": ("colour",)}, {"drop": ("colour=red",)}]
+    assert good(content, **problem.remedies[1].apply({"one_hot": ("colour",)})).layout.feature_names == (
+        "colour=blue",
+        "colour=red",
+        "size",
+    )
+
+
 def test_too_few_rows_for_k() -> None:
     y = np.repeat([0, 1], [20, 4])
     found = check_neighbors(["0", "1"], y, 11, "theorem1")
@@ -270,6 +283,10 @@ def test_too_few_rows_for_k() -> None:
     assert check_neighbors(["0", "1"], y, 30, "theorem1", leave_one_out=True)[0].remedies[0].options == {
         "n_neighbors": 5
     }
+    lonely = np.array([0, 0, 0, 1])  # each row left out of its own vote, no K is small enough for class 1
+    for k in (1, 3):
+        (problem,) = check_neighbors(["0", "1"], lonely, k, "theorem1", leave_one_out=True)
+        assert [remedy.options for remedy in problem.remedies] == [{"method": "votes"}]
     assert check_neighbors(["0", "1"], y, 11, "votes") == []
     assert check_neighbors(["0", "1"], y, 7, "theorem1") == []
     assert check_neighbors(["0", "1"], y, 7, "theorem1", leave_one_out=True)[0].message == (

@@ -42,7 +42,18 @@ def test_a_bar_per_feature_in_scaled_units_with_the_change_in_the_files() -> Non
     assert list(bars.text) == ["0", "-1", "+1.5"]
     assert bars.marker.color[2] != bars.marker.color[1]
     assert list(bars.marker.pattern.shape) == ["/", "/", ""]
-    assert bars.y[2] == "&lt;b&gt;mass&lt;/b&gt;"
+    assert figure.layout.yaxis.ticktext[2] == "&lt;b&gt;mass&lt;/b&gt;"
+    assert list(bars.customdata[2]) == ["&lt;b&gt;mass&lt;/b&gt;", "70", "71.5"]
+
+
+def test_long_names_that_begin_alike_have_a_bar_each_and_are_told_apart_under_the_mouse() -> None:
+    names = [f"mean temperature of the bearing, {side} side" for side in ("left", "right")]
+    figure = change_figure([Change(name, 1.0, 2.0, 0.5, None) for name in names], LIGHT)
+    (bars,) = figure.data
+    assert len(set(bars.y)) == 2
+    assert list(figure.layout.yaxis.tickvals) == list(bars.y)
+    assert sorted(shown[0] for shown in bars.customdata) == names
+    assert bars.hovertemplate.startswith("%{customdata[0]}")
 
 
 def test_many_features_are_cut_to_the_largest() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arml_core.cli import jobs, worker
-from arml_core.jobs import Client
+from arml_core.jobs import Client, new_key
 
 from .conftest import PATIENCE, children_of, eventually
 
@@ -73,6 +73,14 @@ def test_jobs_are_listed_shown_cancelled_retried_and_cleaned_up(warm, capsys):
     warm.wait(job, PATIENCE)
     command("jobs", "gc", "--dry-run")
     assert "would free 0 bytes in 0 entries" in capsys.readouterr().out
+
+
+def test_whoever_runs_a_shared_app_cancels_any_job(home, capsys, monkeypatch):
+    monkeypatch.setenv("ARML_SHARED", "1")
+    job = Client(owner=new_key(), start=False).train("moons", "steady").id
+    Client(start=False).stop_worker()  # so that the command starts none
+    command("jobs", "cancel", job)
+    assert capsys.readouterr().out.startswith(f"{job[:10]}  cancelled")
 
 
 def test_unknown_job_is_named(warm):

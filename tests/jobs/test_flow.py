@@ -1,13 +1,15 @@
 """From asking to a result with a living worker: progress, partial results, cancels, failures, damage."""
 
+import os
 import time
 
 import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, load_dataset
-from arml_core.jobs import DamagedFile, PointsSpec
+from arml_core.jobs import Client, DamagedFile, PointsSpec
 from arml_core.jobs.files import write_arrays
+from arml_core.jobs.owners import DAY
 from arml_core.learners.registry import get_learner
 
 from .conftest import PATIENCE, alive, child_of_job, eventually
@@ -229,3 +231,21 @@ def test_missing_result_is_computed_again_on_request(warm):
     assert warm.train("moons", "steady", {"n_steps": 4}).id == job
     assert warm.wait(job, PATIENCE).state == "done"
     assert warm.run(job).n_iter_ == 4
+
+
+def test_the_worker_forgets_what_ended_or_was_set_aside_long_ago(client):
+    now, left = time.time(), {}
+    for days in (29, 31):
+        job = client.train("moons", "steady", seed=days).id
+        client.cancel(job)
+        with client.store.database.writing() as connection:
+            connection.execute("UPDATE jobs SET finished = ? WHERE id = ?", (now - days * DAY, job))
+        left[days] = [client.store.paths.work_of(job) / "part.npz", client.store.paths.damaged / f"{job}.npz.1"]
+        for path in left[days]:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(b"x")
+            os.utime(path, (now - days * DAY, now - days * DAY))
+    Client().start_worker()
+    eventually(lambda: not any(path.exists() for path in left[31]))
+    assert all(path.exists() for path in left[29])
+    assert [status.content["seed"] for status in client.list()] == [29]

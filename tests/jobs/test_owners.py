@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arml_core import load_dataset
-from arml_core.jobs import Client, NotYours, PointsSpec, UnknownJob, new_key
+from arml_core.jobs import Client, NotYours, PointsSpec, StoreError, UnknownJob, contents, new_key
 from arml_core.jobs.files import write_arrays
 from arml_core.jobs.queue import Queue
 from arml_core.jobs.training import run_arrays
@@ -107,6 +107,21 @@ def test_public_work_is_seen_by_all_and_cancelled_by_whoever_asked(visitors):
     assert bob.cancel(run).state == "cancelled"
 
 
+def test_work_of_whoever_runs_the_app_is_cancelled_by_no_visitor(visitors):
+    ann, _, nobody = visitors
+    operator = Client(start=False, shared=False)
+    run = operator.train("moons", "arml").id
+    entered = nobody.train("moons", "lfda").id  # as an earlier command line did
+    for visitor, job in ((ann, run), (nobody, run), (nobody, entered)):
+        assert not visitor.status(job).mine
+        assert not any(status.mine for status in visitor.list())
+        with pytest.raises(NotYours, match="somebody else asked"):
+            visitor.cancel(job)
+    assert ann.train("moons", "arml").id == run
+    assert ann.cancel(run).state == "queued"  # it is still waited for
+    assert {job: operator.cancel(job).state for job in (run, entered)} == {run: "cancelled", entered: "cancelled"}
+
+
 def test_a_training_goes_on_for_whoever_waits_for_its_evaluation(visitors):
     ann, bob, _ = visitors
     run = ann.train("moons", "lfda").id
@@ -147,7 +162,10 @@ def test_expired_upload_is_gone_with_all_that_came_of_it(visitors, upload, monke
     with pytest.raises(UnknownJob, match="its time is over"):
         ann.dataset(upload.fingerprint)
     assert ann.uploads() == []
-    operator = visitors[2]
+    for visitor in visitors:
+        with pytest.raises(NotYours, match="only whoever runs the app"):
+            visitor.gc()
+    operator = Client(start=False, shared=False)
     assert {item.reason for item in operator.gc(dry_run=False)} == {"its upload has expired", "expired"}
     for job in (run, metric, evaluation):
         with pytest.raises(UnknownJob):
@@ -184,13 +202,36 @@ def test_an_uploaded_file_comes_back_as_it_was_and_only_to_its_owner(visitors, m
     ann, bob, nobody = visitors
     digest = ann.add_file(b"x,label\n1,a\n", "../../etc/passwd")
     assert ann.file(digest) == ("../../etc/passwd", b"x,label\n1,a\n")
+    assert ann.file_title(digest) == "../../etc/passwd"
     assert ann.uploads()[0].kind == "file"
     for other in (bob, nobody):
-        with pytest.raises(UnknownJob):
-            other.file(digest)
+        for look in (other.file, other.file_title):
+            with pytest.raises(UnknownJob):
+                look(digest)
     with pytest.raises(ValueError, match="needs an owner key"):
         nobody.add_file(b"x")
     later = time.time() + 8 * 86_400
     monkeypatch.setattr(time, "time", lambda: later)
     with pytest.raises(UnknownJob, match="its time is over"):
         ann.file(digest)
+
+
+def test_the_same_content_under_another_name_has_that_name_for_its_owner(visitors):
+    ann, bob, _ = visitors
+    digest = ann.add_file(b"x,label\n1,a\n", "first.csv")
+    assert bob.add_file(b"x,label\n1,a\n", "bob.csv") == digest
+    assert ann.add_file(b"x,label\n1,a\n", "second.csv") == digest
+    assert (ann.file_title(digest), bob.file_title(digest)) == ("second.csv", "bob.csv")
+    assert [upload.title for upload in ann.uploads()] == ["second.csv"]
+
+
+def test_a_key_keeps_only_so_many_bytes_and_is_told_both_numbers(visitors, monkeypatch):
+    monkeypatch.setattr(contents, "UPLOADS_PER_KEY", 3 * 2**20)
+    ann, bob, _ = visitors
+    first = ann.add_file(b"a" * 2**21, "a.csv")
+    with pytest.raises(StoreError, match=r"take 2\.0 MB and this would add 1\.5 MB; the limit is 3 MB\. .* 7 days"):
+        ann.add_file(b"b" * (2**20 + 2**19), "b.csv")
+    assert [upload.title for upload in ann.uploads()] == ["a.csv"]
+    assert ann.add_file(b"a" * 2**21, "again.csv") == first  # takes no room
+    assert bob.add_file(b"b" * 2**21)
+    assert Client(start=False, shared=False).add_file(b"c" * 2**22)  # whoever runs the app has their own disk

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,7 +16,7 @@ from arml_core.jobs import database as database_module
 from arml_core.jobs.contents import dataset_arrays, dataset_from
 from arml_core.jobs.database import Database
 from arml_core.jobs.eta import TimeLeft
-from arml_core.jobs.files import read_arrays, write_arrays
+from arml_core.jobs.files import read_arrays, set_aside, write_arrays
 from arml_core.jobs.lock import Lock
 from arml_core.jobs.queue import Queue
 from arml_core.jobs.radii import Radii, shards
@@ -389,6 +390,14 @@ def test_garbage_is_listed_before_it_is_removed(client):
     assert len(client.gc(dry_run=False, older_than_days=0)) == 1
     with pytest.raises(UnknownJob):
         client.status(run.id)
+
+
+def test_a_file_is_as_old_as_its_damage_once_it_was_set_aside(tmp_path):
+    path = tmp_path / "result.npz"
+    path.write_bytes(b"cut off")
+    os.utime(path, (0, 0))
+    aside = set_aside(path, tmp_path)
+    assert time.time() - aside.stat().st_mtime < 60
 
 
 def test_run_spec_says_what_it_computes(client):

@@ -150,7 +150,7 @@ MEANT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "norm": ("l1", "linf"),
         "method": ("theorem1", "exact", "search", "votes"),
         "jobs": (JOB, f"{JOB}~{JOB}"),
-        "eps": ("0", "1e9"),
+        "eps": ("0", "1e9", "1e150"),
         "row": ("1", "100000000"),
     },
     "inspect": {

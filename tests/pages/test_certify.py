@@ -18,6 +18,7 @@ from arml_core.jobs.database import Database
 from arml_core.jobs.paths import Paths
 from pages.components.certify import files, saved_runs
 from pages.components.plain import JOINER, plain
+from pages.components.visitor import GIVEN, PRIVATE
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "samples"
@@ -228,6 +229,26 @@ def test_too_large_a_file_is_refused_before_it_is_read(monkeypatch) -> None:
     assert "file" not in query(app)
 
 
+def test_only_two_files_are_kept_in_memory(monkeypatch) -> None:
+    client, read = Client(start=False), []
+    monkeypatch.setattr(files, "read_table", lambda content, **options: read.append(content) or read_table(content))
+    digests = [client.add_file(GOOD + b"%d,1,a\n" % k, f"{k}.csv") for k in range(3)]
+    for digest in (*digests, *digests[1:]):
+        page(file=digest, use='{"label":"label"}')
+    assert len(read) == 3
+    page(file=digests[0], use='{"label":"label"}')
+    assert len(read) == 4
+
+
+def test_the_same_content_under_another_name_is_shown_under_that_name() -> None:
+    app = choose_label(upload(page(), GOOD, name="first.csv"))
+    assert certifiable(app)
+    app.button(key="cf_another_file").click().run()
+    choose_label(upload(app, GOOD, name="second.csv"))
+    assert any("**second" in unplain(text.value) for text in app.markdown)
+    assert not any("first.csv" in unplain(text.value) for text in app.markdown)
+
+
 def test_a_query_file_must_have_the_models_columns_and_may_lack_labels() -> None:
     app = page(mode="two", use='{"label":"label"}')
     upload(app, GOOD)
@@ -352,6 +373,15 @@ def test_freezing_everything_is_refused_in_words() -> None:
     assert not certifiable(app)
 
 
+def test_a_frozen_column_that_is_left_out_is_frozen_no_more() -> None:
+    app = choose_label(upload(page(), GOOD))
+    app.multiselect(key="cf_frozen").set_value(["x2"]).run()
+    assert any("label label, 1 frozen" in step.label for step in app.expander)
+    app.multiselect(key="cf_use_drop").set_value(["x2"]).run()
+    assert app.multiselect(key="cf_frozen").value == []
+    assert not any("frozen" in step.label for step in app.expander)
+
+
 def test_names_and_cells_from_the_file_are_never_formatted() -> None:
     evil = b'"<b>x</b>","**bold**","label"\n1,2,":smile:"\n3,4,"[a](http://b)"\n5,6,":smile:"\n'
     app = choose_label(upload(page(), evil, name="<img src=x onerror=alert(1)>.csv"))
@@ -444,9 +474,23 @@ def test_in_shared_mode_an_upload_is_found_with_its_key_only(monkeypatch) -> Non
     mine = query(app)
     assert len(mine["key"]) >= 16
     assert any("seen by you alone and deleted after 7 days." in caption.value for caption in app.caption)
-    assert certifiable(page(**mine))
+    assert any(PRIVATE in caption.value for caption in app.caption)
+    again = page(**mine)
+    assert certifiable(again)
+    assert any(GIVEN in caption.value for caption in again.caption)  # this browser cannot tell who made the key
     stolen = page(**{name: text for name, text in mine.items() if name != "key"})
     assert "This file is not here, or its time is over. Upload it again." in said(stolen)
     other = page(**{**mine, "key": "x" * 24})
     assert "This file is not here, or its time is over. Upload it again." in said(other)
     assert not certifiable(other)
+
+
+def test_in_shared_mode_an_upload_beyond_the_limit_is_refused_with_both_numbers(monkeypatch) -> None:
+    monkeypatch.setenv("ARML_SHARED", "1")
+    monkeypatch.setattr("arml_core.jobs.contents.UPLOADS_PER_KEY", 2**20)
+    app = upload(page(), b"x" * (2**20 + 2**19))
+    words = (
+        "your uploads take 0.0 MB and this would add 1.5 MB; the limit is 1 MB. Each is deleted 7 days after it came"
+    )
+    assert words in said(app)
+    assert "file" not in query(app)

@@ -69,7 +69,7 @@ def parts(app: AppTest) -> tuple[Asked, object, object, Work, Results]:
     prepared = prepare(asked, sources)
     work = work_of(asked, prepared)
     assert work is not None
-    results = results_of(asked, prepared, work)
+    results = results_of(prepared, work)
     assert results is not None
     return asked, sources, prepared, work, results
 
@@ -115,6 +115,22 @@ def test_radius_verdict_and_row_are_looked_at_without_computing_anew() -> None:
     app.number_input(key="cf_k").set_value(3).run()
     assert "jobs" not in query(app)
     assert not app.metric
+
+
+def test_without_labels_no_answer_is_wrong_and_an_address_that_asks_for_them_lists_all() -> None:
+    app = certify(file="pumps", use=LABEL, labels="0", show="wrong")
+    assert app.selectbox(key="cf_show").value == "all"
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    assert len(table) == 98
+
+
+def test_a_radius_in_large_units_is_found_again_in_the_address() -> None:
+    content = b"mass,label\n" + b"".join(b"%d,%d\n" % (10**11 * k, k >= 4) for k in range(8))
+    app = certify(file=Client(start=False).add_file(content, "heavy.csv"), use='{"label":"label"}', size="file")
+    app.slider(key="cf_eps").set_value(app.slider(key="cf_eps").max).run()
+    assert float(query(app)["eps"]) > 1e9
+    assert page(**query(app)).slider(key="cf_eps").value == app.slider(key="cf_eps").value
+    assert not page(**{**query(app), "eps": "1e150"}).exception
 
 
 CASES = {
@@ -197,6 +213,7 @@ def test_the_report_has_everything_it_takes_to_repeat_it() -> None:
         use='{"label":"state","drop":["x0"],"one_hot":["colour"]}',
         size="own",
         costs='{"x39":2.5}',
+        frozen='["x0","x1"]',
         metric="arml",
         params='{"n_epochs":7}',
         seed="4",
@@ -208,6 +225,7 @@ def test_the_report_has_everything_it_takes_to_repeat_it() -> None:
     assert found["Columns left out"] == "x0"
     assert found["Encoded as categories"] == "colour"
     assert found["Features"].split(", ") == ["colour=g", "colour=r", *names[1:]]
+    assert found["Change"].endswith(", frozen: x1")
     assert found["Costs"].endswith("x38: 1.0, x39: 2.5")
     assert "n_epochs = 7, " in found["Parameters"]
     assert found["Parameters"].endswith("seed = 4")
@@ -265,6 +283,26 @@ def test_cancelled_work_says_so_and_goes_on() -> None:
     app.button(key="cf_again").click().run()
     assert any(b.key == "cf_cancel" for b in app.button)
     app.button(key="cf_cancel").click().run()
+
+
+def enter_state(job: str, state: str, finished: float | None) -> None:
+    with Client().store.database.writing() as connection:
+        connection.execute("UPDATE jobs SET state = ?, finished = ? WHERE id = ?", (state, finished, job))
+
+
+def test_work_whose_worker_died_is_shown_as_going_on(monkeypatch) -> None:
+    chosen = query(certify(file="pumps", use=LABEL, k="7", method="votes"))
+    certificate = chosen["jobs"].split("~")[1]
+    enter_state(certificate, "running", None)
+    with monkeypatch.context() as patch:
+        patch.setattr("arml_core.jobs.client.worker_pid", lambda paths: None)
+        patch.setattr("arml_core.jobs.client.start_worker", lambda paths: None)
+        app = page(**chosen)
+    enter_state(certificate, "done", 1.0)
+    assert "Certifying: interrupted, it goes on by itself" in [bar.text for bar in app.get("progress")]
+    assert any(b.key == "cf_cancel" for b in app.button)
+    assert not any("was interrupted" in box.value for box in app.warning)
+    assert page(**chosen).metric
 
 
 def test_a_training_that_fails_gives_its_reason() -> None:

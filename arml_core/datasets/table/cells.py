@@ -15,7 +15,11 @@ NUMBER, MISSING, NOT_FINITE, TEXT = 0, 1, 2, 3
 CellKinds = NDArray[np.int8]
 
 _MISSING_WORDS = frozenset({"", "NA", "N/A", "#N/A", "na", "n/a", "NULL", "null", "None"})
-_RUNNABLE = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+_CELL_START = r"(?:^|(?<=[,;\t]))"
+_LINE_START = r"(?<=[\r\n])"
+_RUNNABLE_CELL, _RUNNABLE_LINE = r"""(?=['"]*[=+\-@\t\r\n＝＋－＠])""", r"""(?=['"]*[=+\-@＝＋－＠])"""
+_UNGUARDED = re.compile(f"{_CELL_START}{_RUNNABLE_CELL}|{_LINE_START}{_RUNNABLE_LINE}")
+_GUARDED = re.compile(f"{_CELL_START}'{_RUNNABLE_CELL}|{_LINE_START}'{_RUNNABLE_LINE}")
 _PLAIN_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
@@ -72,11 +76,13 @@ def _parse_cell(cell: str, decimal: str) -> tuple[float, int]:
 def safe_cell(text: str) -> str:
     """The text for a CSV that people open in a spreadsheet: what could run as a formula gets a leading quote.
 
-    Plain numbers stay as they are; :func:`restored_cell` takes the quote off again.
+    A spreadsheet that separates by ';' or tabs takes the CSV's own quotes for text: each part of a cell, and each
+    of its lines, is then a cell of its own and guarded as one. Plain numbers stay as they are;
+    :func:`restored_cell` takes the quotes off again.
     """
-    return f"'{text}" if _RUNNABLE.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
+    return text if _PLAIN_NUMBER.fullmatch(text) else _UNGUARDED.sub("'", text)
 
 
 def restored_cell(text: str) -> str:
     """The inverse of :func:`safe_cell`."""
-    return text[1:] if text.startswith("'") and _RUNNABLE.match(text) else text
+    return _GUARDED.sub("", text)

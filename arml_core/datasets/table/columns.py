@@ -32,10 +32,6 @@ class Column:
     first_text: tuple[int, str] | None
 
     @property
-    def is_numeric(self) -> bool:
-        return not (self.kinds == TEXT).any()
-
-    @property
     def is_empty(self) -> bool:
         return bool((self.kinds == MISSING).all())
 

@@ -17,7 +17,7 @@ from .layout import MAX_CATEGORIES, FeatureColumn
 from .problems import Problem
 from .read import Table
 
-UNSEEN_SHOWN = 5
+SHOWN_AT_MOST = 5
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,16 @@ def categories(column: Column, rows: IntArray) -> tuple[str, ...] | Problem:
     return tuple(texts)
 
 
+def same_features(columns: Sequence[FeatureColumn]) -> list[Problem]:
+    """Features that two columns give: a category is named as a column that is there already."""
+    givers: dict[str, list[str]] = {}
+    for column in columns:
+        for name in column.feature_names:
+            givers.setdefault(name, []).append(column.name)
+    twice = [(name, names) for name, names in givers.items() if len(names) > 1]
+    return [role_problems.same_feature(name, names) for name, names in twice[:SHOWN_AT_MOST]]
+
+
 def unseen_categories(feature: FeatureColumn, column: Column, rows: IntArray, lines: IntArray) -> list[Problem]:
     """Texts that are not among the categories of the model."""
     if feature.categories is None:
@@ -93,7 +103,7 @@ def unseen_categories(feature: FeatureColumn, column: Column, rows: IntArray, li
     unseen = [code for code in dict.fromkeys(codes.tolist()) if column.texts[code] not in feature.categories]
     return [
         role_problems.unseen_category(column.name, column.texts[code], lines[rows[codes == code]])
-        for code in unseen[:UNSEEN_SHOWN]
+        for code in unseen[:SHOWN_AT_MOST]
     ]
 
 

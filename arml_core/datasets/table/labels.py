@@ -89,7 +89,7 @@ def check_neighbors(
     """
     own = int(leave_one_out)
     counts = np.bincount(y, minlength=len(class_names))
-    largest = max(1, 2 * (int(counts.min()) - own) - 1 if method == "theorem1" else len(y) - own)
+    largest = 2 * (int(counts.min()) - own) - 1 if method == "theorem1" else len(y) - own
     if len(y) - own < n_neighbors:
         return [role_problems.too_few_rows_for_k(len(y) - own, n_neighbors, largest)]
     if method != "theorem1":

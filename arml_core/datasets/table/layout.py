@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,10 +64,6 @@ class Layout:
         numeric = [column.categories is None for column in self.columns for _ in column.feature_names]
         pairs = zip(self.feature_names, steps, numeric, strict=True)
         return {name: float(step) if is_number else None for name, step, is_number in pairs}
-
-    def class_of(self, y: Sequence[int]) -> list[str]:
-        """The user's names of classes."""
-        return [self.class_names[int(index)] for index in y]
 
     def to_json(self) -> str:
         """Everything needed to read a later file the same way, as text; numbers keep every digit."""

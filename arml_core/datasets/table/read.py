@@ -16,6 +16,7 @@ import numpy as np
 from ...rounding import IntArray
 from . import problems
 from .bytes import MAX_BYTES, SAMPLE_BYTES, Source, find_encoding, read_bytes, undecodable_line, what_else
+from .cells import restored_cell
 from .columns import Column, ColumnBuilder
 from .problems import Problem, Problems
 from .sniff import decimal_comma_example, first_row_is_data, sample_rows, sniff_separator
@@ -161,7 +162,7 @@ class _Reader:
             raise _Stop(problems.empty_file())
         if len(first_rows[0]) > self.max_columns:
             raise _Stop(problems.too_wide(len(first_rows[0]), self.max_columns))
-        names = self._names([cell.strip() for cell in first_rows[0]])
+        names = self._names([restored_cell(cell.strip()) for cell in first_rows[0]])
         builders = [ColumnBuilder(name, self.decimal) for name in names]
         preview: list[tuple[str, ...]] = []
         lines: list[IntArray] = []

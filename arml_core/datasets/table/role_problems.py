@@ -92,6 +92,12 @@ def too_many_categories(column: str, found: int | None, limit: int) -> Problem:
     return Problem("too_many_categories", "error", message, column=column, remedies=remedies)
 
 
+def same_feature(feature: str, columns: Sequence[str]) -> Problem:
+    message = f"Columns {named(columns)} give the same feature, {feature}. Leave one of them out."
+    remedies = (*drop_columns(columns), FIX_THE_FILE)
+    return Problem("same_feature", "question", message, column=columns[0], remedies=remedies)
+
+
 def too_many_classes(column: str, found: int | None, limit: int) -> Problem:
     many = f"{found:,}" if found is not None else "thousands of"
     message = f"Column {column} has {many} different values; a label has at most {limit:,}. Is this a measurement?"
@@ -139,17 +145,18 @@ def conflicting_rows(lines: Lines) -> Problem:
     return Problem("conflicting_rows", "note", message, first_lines(lines))
 
 
-def smaller_k(largest: int) -> Remedy:
-    return Remedy("Use a smaller K", {"n_neighbors": largest}, "certify")
+def smaller_k(largest: int) -> tuple[Remedy, ...]:
+    """Nothing where no K is small enough."""
+    return (Remedy("Use a smaller K", {"n_neighbors": largest}, "certify"),) if largest >= 1 else ()
 
 
 def too_few_rows(class_name: str, found: int, needed: int, n_neighbors: int, largest: int) -> Problem:
     message = f"Class {class_name} has {count(found, 'row')}; this certificate needs {needed} for K = {n_neighbors}. "
     message += "Use 'votes'."
     votes = Remedy("Use 'votes'", {"method": "votes"}, "certify")
-    return Problem("too_few_rows", "error", message, remedies=(votes, smaller_k(largest)))
+    return Problem("too_few_rows", "error", message, remedies=(votes, *smaller_k(largest)))
 
 
 def too_few_rows_for_k(found: int, n_neighbors: int, largest: int) -> Problem:
     message = f"K = {n_neighbors} needs {n_neighbors} rows; there {'is' if found == 1 else 'are'} {found:,}."
-    return Problem("too_few_rows", "error", message, remedies=(smaller_k(largest),))
+    return Problem("too_few_rows", "error", message, remedies=smaller_k(largest))

@@ -99,6 +99,7 @@ def select(
         classes = find_classes(label_column, rows, table.lines, labels_are_classes)
         found += classes.problems
     columns = [_feature_column(usage, rows, found) for usage in usages]
+    found += feature_columns.same_features(columns)
     if Problems(found).blocking:
         return SelectResult(None, Problems(found))
     width = sum(len(column.feature_names) for column in columns)

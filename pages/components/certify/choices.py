@@ -28,6 +28,8 @@ _FILE = re.compile("|".join(["[0-9a-f]{64}", *SAMPLES]))
 _JOB = re.compile(r"[0-9a-f]{32}")
 LONGEST_JSON = 20_000
 LARGEST_SETTING = 10**9
+LARGEST_RADIUS = 1e150
+"""Of ε, in any units: what the slider offers is what the address takes, and times a scale it does not overflow."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "budget": real(0.01, 60.0),
     "labels": flag,
     "jobs": _jobs,
-    "eps": real(0.0, 1e9),
+    "eps": real(0.0, LARGEST_RADIUS),
     "row": whole(1, 100_000_000),
     "show": one_of(SHOWN),
     "order": one_of(ORDERS),

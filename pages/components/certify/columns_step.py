@@ -9,7 +9,7 @@ from arml_core.datasets.table import ONE_HOT_MEANING, Table, label_candidates
 
 from ..plain import plain
 from .choices import SCALINGS, SIZES, Asked, bound, change, current, set_field
-from .prepare import Prepared, known_options
+from .prepare import Prepared, frozen_columns, known_options
 from .problems import show_problems, take_remedy
 from .sources import Sources
 
@@ -31,11 +31,12 @@ NO_LABEL = "No labels: certify the predictions"
 
 def summary(asked: Asked, prepared: Prepared | None) -> str:
     """The step in a few words, for its heading."""
-    if prepared is None or prepared.dataset is None:
+    if prepared is None or prepared.dataset is None or prepared.layout is None:
         return "what each column is for"
     dataset = prepared.dataset
     label = f", label {plain(str(asked.use.get('label', '')))}" if asked.mode != "run" else ""
-    frozen = f", {len(asked.frozen)} frozen" if asked.frozen else ""
+    n_frozen = len(frozen_columns(asked, prepared.layout))
+    frozen = f", {n_frozen} frozen" if n_frozen else ""
     features = "1 feature" if dataset.n_features == 1 else f"{dataset.n_features:,} features"
     return f"{features}, {dataset.n_classes} classes{label}{frozen}"
 
@@ -142,7 +143,7 @@ def _show_threat(asked: Asked, prepared: Prepared) -> None:
         st.multiselect(
             "Frozen: cannot change",
             columns,
-            key=bound("frozen", [name for name in asked.frozen if name in columns]),
+            key=bound("frozen", frozen_columns(asked, prepared.layout)),
             on_change=lambda: change(frozen=tuple(st.session_state["cf_frozen"])),
             placeholder="None",
             help="Features that nobody can change, such as an age. Changes that would need them are not looked for.",

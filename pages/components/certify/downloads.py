@@ -16,7 +16,7 @@ from arml_core.report import changed_csv, html_report, verdict_csv
 from ..address import link_to
 from ..on_demand import on_demand
 from .choices import CHOICES, Asked
-from .prepare import Prepared, known_options
+from .prepare import Prepared, frozen_columns, known_options
 from .results import Results, Work
 from .snippet import python_lines
 from .sources import Sources
@@ -87,6 +87,7 @@ def settings_of(asked: Asked, sources: Sources, prepared: Prepared, work: Work) 
     how = "each row against all the others (leave-one-out)" if prepared.leave_one_out else "query rows against these"
     metric = work.run.title if "run" in (asked.mode, asked.metric) else LEARNERS[asked.metric].title
     spec = work.spec
+    frozen = frozen_columns(asked, prepared.layout)
     encoded = [column.name for column in prepared.layout.columns if column.categories is not None]
     certificate = spec.method + (f", {spec.budget:g} s a row" if spec.budget is not None else "")
     return [
@@ -99,7 +100,7 @@ def settings_of(asked: Asked, sources: Sources, prepared: Prepared, work: Work) 
         ("Metric", metric),
         *_training(work),
         ("Neighbours", f"K = {spec.n_neighbors}"),
-        ("Change", spec.threat.describe() + (f", frozen: {', '.join(asked.frozen)}" if asked.frozen else "")),
+        ("Change", spec.threat.describe() + (f", frozen: {', '.join(frozen)}" if frozen else "")),
         *_costs(prepared, work),
         ("Certificate", certificate),
         ("Attack", "white-box attack, deterministic" if work.attack is not None else "by the certificate itself"),

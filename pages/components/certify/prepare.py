@@ -28,7 +28,7 @@ from arml_core.jobs.contents import points_content
 
 from ..visitor import looking
 from .choices import Asked
-from .files import KEPT_SECONDS, load
+from .files import KEPT_FILES, KEPT_SECONDS, load
 from .sources import Sources, usable
 
 SEARCHED_ROWS = 300
@@ -67,7 +67,10 @@ def prepare(asked: Asked, sources: Sources) -> Prepared:
         chosen = _select(asked.file, owner, _key(asked.read), _key(asked.use), asked.scaling)
         dataset = None
         if chosen.data is not None:
-            dataset = _dataset(asked.file, owner, _key(asked.read), _key(asked.use), asked.scaling)
+            assert sources.reference is not None
+            dataset = _dataset(
+                asked.file, owner, sources.reference.title, _key(asked.read), _key(asked.use), asked.scaling
+            )
         layout, found = (chosen.data.layout if chosen.data is not None else None), chosen.problems
         if asked.mode == "one":
             return Prepared(dataset, layout, chosen.data, True, found, none)
@@ -92,7 +95,7 @@ def known_options(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
 def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectResult:
     table = load(file, json.loads(read)).table
     assert table is not None
@@ -101,15 +104,15 @@ def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectR
     return select(table, scaling=scaling, **options)  # type: ignore[arg-type]
 
 
-@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
-def _dataset(file: str, owner: str, read: str, use: str, scaling: str) -> Dataset:
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
+def _dataset(file: str, owner: str, title: str, read: str, use: str, scaling: str) -> Dataset:
     """One object per choice: its fingerprint is then computed once."""
     data = _select(file, owner, read, use, scaling).data
     assert data is not None
-    return data.dataset(title=load(file, json.loads(read)).title)
+    return data.dataset(title=title)
 
 
-@st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
 def _query(file: str, owner: str, read: str, use: str, layout: str) -> SelectResult:
     table = load(file, json.loads(read)).table
     assert table is not None
@@ -125,6 +128,12 @@ def method_of(asked: Asked, n_rows: int) -> str:
     if asked.k == 1 and asked.norm == "l2":
         return "exact"
     return "search" if asked.norm == "l2" and n_rows <= SEARCHED_ROWS else "votes"
+
+
+def frozen_columns(asked: Asked, layout: Layout) -> list[str]:
+    """The frozen columns that are used; one that was left out since is not."""
+    used = {column.name for column in layout.columns}
+    return [name for name in asked.frozen if name in used]
 
 
 def threat_of(asked: Asked, layout: Layout) -> arml.ThreatModel:

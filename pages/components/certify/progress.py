@@ -7,7 +7,7 @@ import streamlit as st
 from arml_core.jobs import JobStatus, StoreError
 
 from ..plain import plain
-from ..train.words import step_word
+from ..train.words import interrupted, step_word, under_way
 from ..visitor import asking, looking
 from .choices import current
 from .prepare import Prepared
@@ -22,7 +22,7 @@ PHASES = {"train": "Training the metric", "certify": "Certifying", "attack": "Lo
 def show_progress(prepared: Prepared, work: Work) -> None:
     """Bars while something runs; a sentence and a way on where something ended early."""
     if work.is_active:
-        st.fragment(_show_bars, run_every=TICK_SECONDS)(prepared, [job.is_active for job in work.jobs])
+        st.fragment(_show_bars, run_every=TICK_SECONDS)(prepared, [under_way(job) for job in work.jobs])
         return
     for job in work.jobs:
         if job.state in ("failed", "cancelled", "lost"):
@@ -37,7 +37,7 @@ def _show_bars(prepared: Prepared, before: list[bool]) -> None:
     except StoreError as reason:  # it may be over by the next look
         st.error(unreachable(reason))
         return
-    if work is None or [job.is_active for job in work.jobs] != before:
+    if work is None or [under_way(job) for job in work.jobs] != before:
         st.rerun()
     with st.container(border=True, key="cf_progress"):
         for job in work.jobs:
@@ -56,6 +56,8 @@ def line_of(job: JobStatus) -> str:
         return f"{what}: done"
     if job.state == "queued":
         return f"{what}: waiting, place {job.position}" if job.position else f"{what}: waiting"
+    if interrupted(job):
+        return f"{what}: interrupted, it goes on by itself"
     if job.state == "running" and job.total:
         unit = f"{step_word(job)}s" if job.kind == "train" else "rows"
         left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
@@ -67,7 +69,7 @@ def _cancel(work: Work) -> None:
     try:
         client = asking()
         for job in reversed(work.jobs):
-            if job.is_active and client.status(job.id).mine:
+            if under_way(job) and client.status(job.id).mine:
                 client.cancel(job.id)
     except StoreError as reason:
         st.session_state[REFUSED] = str(reason)

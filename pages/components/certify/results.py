@@ -15,8 +15,10 @@ from arml_core.jobs import Client, EvaluationSpec, JobStatus, Radii, RunSpec
 from arml_core.jobs.contents import metric_digest
 from arml_core.report import CertifiedRows, Flips, counterfactuals
 
+from ..train.words import under_way
 from ..visitor import looking
 from .choices import Asked, parameters_of
+from .files import KEPT_FILES, KEPT_SECONDS
 from .prepare import Prepared, attack_of, certificate_of
 
 
@@ -34,7 +36,7 @@ class Work:
 
     @property
     def is_active(self) -> bool:
-        return any(job.is_active for job in self.jobs)
+        return any(under_way(job) for job in self.jobs)
 
     @property
     def spec(self) -> EvaluationSpec:
@@ -95,7 +97,7 @@ class Results:
         return chosen, counterfactuals(chosen, lambda points, moved: self.predict(points, index[moved]))
 
 
-def results_of(asked: Asked, prepared: Prepared, work: Work) -> Results | None:
+def results_of(prepared: Prepared, work: Work) -> Results | None:
     """The rows that are finished, also while the work goes on; None if there are none or they do not fit the file."""
     client, rows = looking(), prepared.rows
     assert rows is not None
@@ -149,12 +151,17 @@ def _radii(client: Client, job: JobStatus) -> Radii | None:
     return _done(job.id, client.visitor.tag) if job.state == "done" else client.radii(job.id)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
 def _done(job: str, owner: str) -> Radii | None:
-    """Cached for each owner, as files are."""
+    """Cached for each owner, as files are; a certificate and an attack hold as many numbers as their file."""
     return looking().radii(job)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Dataset: lambda dataset: dataset.fingerprint})
+@st.cache_resource(
+    max_entries=KEPT_FILES,
+    ttl=KEPT_SECONDS,
+    show_spinner=False,
+    hash_funcs={Dataset: lambda dataset: dataset.fingerprint},
+)
 def _classifier(run: str, k: int, owner: str, dataset: Dataset) -> arml.MahalanobisKNN:
     return arml.MahalanobisKNN(k, metric=looking().run(run)).fit(dataset.X_train, dataset.y_train)

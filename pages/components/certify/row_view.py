@@ -16,7 +16,7 @@ from ..theme import current_style
 from .results import Results
 
 
-def show_row(results: Results, position: int, radius: float) -> None:
+def show_row(results: Results, position: int) -> None:
     """The picked row in words, as a before/after table and as a bar per feature."""
     rows, flips = results.flips([position])
     st.markdown(f"#### Line {int(rows.lines[0])}")

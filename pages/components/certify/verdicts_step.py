@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -23,7 +25,7 @@ from arml_core.report import (
 from ..chart import show_chart
 from ..csv_out import csv_bytes
 from ..theme import current_style
-from .choices import ORDERS, SHOWN, Asked, bound, look, set_field
+from .choices import LARGEST_RADIUS, ORDERS, SHOWN, Asked, bound, look, set_field
 from .results import Results, Work
 from .row_view import show_row
 
@@ -42,6 +44,8 @@ def radius_of(asked: Asked, results: Results) -> float:
 
 def show_verdicts(asked: Asked, work: Work, results: Results) -> None:
     """Everything about the finished rows."""
+    if results.rows.labels is None and asked.show == "wrong":
+        asked = replace(asked, show="all")  # an older address: without labels no answer is wrong
     radius = _show_radius(asked, results)
     _show_counts(results, radius)
     table, detail = st.columns([1.1, 1], gap="large")
@@ -49,7 +53,7 @@ def show_verdicts(asked: Asked, work: Work, results: Results) -> None:
         order = _show_table(asked, results, radius)
     with detail:
         if len(order):
-            show_row(results, _picked(asked, results, order), radius)
+            show_row(results, _picked(asked, results, order))
         else:
             st.info("No row has this verdict at this ε. Choose another verdict or move ε.")
     if "charts" not in asked.hide:
@@ -58,7 +62,7 @@ def show_verdicts(asked: Asked, work: Work, results: Results) -> None:
 
 def _show_radius(asked: Asked, results: Results) -> float:
     radius = radius_of(asked, results)
-    top = _round_top(max(largest_radius(results.rows.lower, results.rows.upper), radius))
+    top = min(_round_top(max(largest_radius(results.rows.lower, results.rows.upper), radius)), LARGEST_RADIUS)
     slider, meaning = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     with slider:
         st.slider(
