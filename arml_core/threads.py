@@ -6,9 +6,10 @@ Two pools that both fill the machine wait for each other: the boundary attack to
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, wraps
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -26,34 +27,32 @@ def with_one_blas_thread(work: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(work)
     def limited(*args: P.args, **kwargs: P.kwargs) -> R:
-        _limit.enter()
-        try:
+        with _limit:
             return work(*args, **kwargs)
-        finally:
-            _limit.leave()
 
     return limited
 
 
-class _Limit:
-    """The limit holds for the whole process: the first of several threads sets it, the last one lifts it."""
+class Together:
+    """A setting of the whole process: the first of several threads that need it makes it, the last one undoes it."""
 
-    def __init__(self) -> None:
+    def __init__(self, setting: Callable[[], AbstractContextManager[object]]) -> None:
+        self._setting = setting
         self._lock, self._inside = Lock(), 0
-        self._limiter: Any = None
+        self._made: AbstractContextManager[object] = nullcontext()
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limiter = _pools().limit(limits=1, user_api="blas")
-                self._limiter.__enter__()
+                self._made = self._setting()
+                self._made.__enter__()
             self._inside += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limiter.__exit__(None, None, None)
+                self._made.__exit__(None, None, None)
 
 
-_limit = _Limit()
+_limit = Together(lambda: _pools().limit(limits=1, user_api="blas"))

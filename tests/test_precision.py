@@ -25,6 +25,18 @@ def test_half_precision_around_the_call_changes_nothing(crowd):
         assert torch.is_autocast_enabled("cpu")  # the caller's own work goes on as it was
 
 
+def test_coarser_products_are_for_the_callers_own_work(crowd):
+    knn, x = crowd
+    seen = []
+    torch.set_float32_matmul_precision("medium")
+    try:
+        knn.certify(x[:5], callback=lambda *_: seen.append(torch.get_float32_matmul_precision()))
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert set(seen) == {"highest"}
+
+
 def test_another_default_type_changes_nothing(crowd):
     knn, x = crowd
     before = knn.attack(x[:5], method="boundary", steps=20)
