@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .metric import Metric
 from .progress import Callback, report
-from .rounding import LARGEST, BoolArray, FloatArray, IntArray, gamma
+from .rounding import LARGEST, BoolArray, FloatArray, IntArray, gamma, norm
 from .screen import Screen, ScreenedRows
 from .threat import ResolvedThreat
 
@@ -58,7 +58,7 @@ class Reference:
     def spread(self, threat: ResolvedThreat) -> float:
         """How far training points typically lie from the centre, as an attacker measures it."""
         sample = self.x[:: max(1, len(self.x) // SAMPLE)].astype(np.float64) - self.centre
-        distances = np.linalg.norm(threat.reduce_move(sample), ord=threat.norm, axis=1)
+        distances = norm(threat.reduce_move(sample), threat.norm)
         return float(np.median(distances) or distances.mean())  # most rows may share what can move
 
     def points(self, indices: IntArray) -> FloatArray:
@@ -78,8 +78,9 @@ class Reference:
             shifted = x[part].astype(np.float64) - self.centre
             u[part] = self.metric.transform(shifted)
             slack[part] = self.gamma * self.metric.magnitude(shifted)
-        if len(u) and float(np.abs(u).max()) > LARGEST:
-            raise ValueError(f"distances overflow: a transformed value is {np.abs(u).max():.3g}. Rescale the features")
+        largest = float(np.abs(u).max(initial=0.0))
+        if not largest <= LARGEST:  # or not a number
+            raise ValueError(f"distances overflow: a transformed value is {largest:.3g}. Rescale the features")
         return u, slack
 
     def nearest_of(

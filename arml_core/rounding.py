@@ -17,6 +17,10 @@ UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
 TINY = 1e-290
 LARGEST = 1e140
 """Squares of larger values, and their products with a metric, could overflow."""
+SMALLEST = 1e-140
+"""Where all values are smaller, their squares could underflow."""
+UNDERFLOW = 1e-150
+"""More than a 2-norm can lose where squares underflow, for up to a million entries."""
 
 
 def gamma(n_terms: int, dtype: type[np.floating] = np.float64) -> float:
@@ -25,3 +29,11 @@ def gamma(n_terms: int, dtype: type[np.floating] = np.float64) -> float:
     if nu >= 0.5:
         raise ValueError(f"{n_terms} terms are too many for an error bound in {np.dtype(dtype).name}")
     return nu / (1.0 - nu)
+
+
+def norm(vectors: FloatArray, order: float = 2) -> FloatArray:
+    """Norms along the last axis, at any scale: divided by a power of two first, so that no square is out of range."""
+    largest = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
+    scale = np.ldexp(1.0, np.frexp(largest)[1])  # 1 for 0, and for what is not finite
+    norms: FloatArray = np.linalg.norm(vectors / scale, ord=order, axis=-1) * scale[..., 0]
+    return norms

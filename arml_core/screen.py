@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .rounding import FloatArray, gamma
+from .rounding import LARGEST, FloatArray, gamma
 
 CHUNK_BYTES = 40 * 2**20  # of one screened block; four such blocks are alive at a time
 FAR = 1e6  # test points further out than this many data radii are screened in float64
@@ -48,8 +48,13 @@ class Screen:
     def query(self, u: FloatArray, slack: FloatArray) -> ScreenedRows:
         """Lower bounds for the query points `u`, each of which may be off by `slack`."""
         norms = np.linalg.norm(u, axis=1)
-        far = len(norms) > 0 and float(norms.max()) > FAR * self.scale
-        if far or torch.get_float32_matmul_precision() != "highest":
+        farthest = float(norms.max(initial=0.0)) / self.scale
+        if farthest > LARGEST:
+            raise ValueError(
+                f"a point lies {farthest:.3g} times as far out as the training data: squares of that overflow. "
+                "Rescale its features as those of the training data"
+            )
+        if farthest > FAR or torch.get_float32_matmul_precision() != "highest":
             if self._double is None:
                 points, own, own_slack = self._points
                 self._double = _Side(points, own, own_slack, self.scale, self.gamma, torch.float64, self.device)

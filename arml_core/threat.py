@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .rounding import FloatArray, IntArray
+from .rounding import FloatArray, IntArray, norm
 
 _NORMS: dict[Any, float] = {
     1: 1.0,
@@ -149,7 +149,7 @@ class ResolvedThreat:
 
     def size(self, delta: FloatArray) -> FloatArray:
         """``‖costs ∘ δ‖`` for each row; +inf where a frozen feature moved."""
-        moved = np.linalg.norm(delta[..., self.movable] * self.costs, ord=self.norm, axis=-1)
+        moved = norm(self.reduce_move(delta), self.norm)
         frozen = np.setdiff1d(np.arange(self.n_features), self.movable)
         if frozen.size:
             moved = np.where(np.any(delta[..., frozen] != 0.0, axis=-1), np.inf, moved)

@@ -221,7 +221,10 @@ class BranchAndBound:
 
     def _dual_bound(self, pairs: list[tuple[int, int]], multipliers: FloatArray) -> float:
         """Any weights merge the half-spaces into one; its distance, rounded down, is a valid bound."""
+        if not 0 < multipliers.max(initial=0.0) < np.inf:
+            return 0.0
         normals, offsets, slack = self._half_spaces(pairs)
+        multipliers = multipliers / multipliers.max()  # so that `slack` covers what a norm loses to underflow
         terms = multipliers * offsets
         above = float(terms.sum() - gamma(len(terms) + 8) * np.abs(terms).sum())
         below = float(np.linalg.norm(multipliers @ normals, ord=self.local.dual_norm))

@@ -135,7 +135,7 @@ def _with_denominators(
         ahead.div_(below.add_(NOTHING))
         # the largest alone is found many times faster than the first of a list
         result[part] = ahead.amax(dim=2) if m == 0 else torch.topk(ahead, m + 1, dim=2).values[:, :, m]
-    return result.nan_to_num_(nan=torch.inf, posinf=torch.inf, neginf=-torch.inf)  # inf - inf: j is left out
+    return result.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)  # inf - inf: bound (a) knows j is left out
 
 
 def _gathered_denominators(triplets: Triplets, place: torch.Tensor, near_place: torch.Tensor) -> torch.Tensor:

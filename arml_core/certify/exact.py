@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..progress import Callback, report
-from ..rounding import BoolArray, FloatArray, IntArray, gamma
+from ..rounding import BoolArray, FloatArray, IntArray, gamma, norm
 from .bounds import groups
 from .candidates import WIDTH, Candidates, by_length, find_candidates
 from .qp import least_distance
@@ -271,10 +271,12 @@ class _GroupSearch:
         rounding = gamma(len(terms) + 8)
         above = float(terms.sum() - rounding * np.abs(terms).sum())
         difference = negative - positives
-        vector = threat.reduce(reference.metric.apply((weight @ difference)[None]))[0]
-        error = threat.reduce(reference.metric.absolute_apply((weight @ np.abs(difference))[None]))[0]
-        error *= reference.gamma + 2 * rounding
-        below = float(np.linalg.norm(np.abs(vector) + error)) * (1 + gamma(len(vector) + 8))
+        merged = (weight @ np.abs(difference))[None]
+        vector = threat.reduce(reference.metric.apply((weight @ difference)[None]))
+        error = threat.reduce(reference.metric.absolute_apply(merged)) * (reference.gamma + 2 * rounding)
+        below = float(norm(np.abs(vector) + error)[0]) * (1 + gamma(vector.shape[1] + 8))
+        if self.triplets.underflows(vector, error, merged)[0]:
+            return problem.floor
         if below == 0:
             return np.inf if above > 0 else problem.floor
         bound = above / below

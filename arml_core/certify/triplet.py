@@ -15,10 +15,12 @@ import numpy as np
 import torch
 
 from ..reference import Reference
-from ..rounding import TINY, BoolArray, FloatArray, IntArray, gamma
+from ..rounding import LARGEST, SMALLEST, TINY, UNDERFLOW, BoolArray, FloatArray, IntArray, gamma, norm
 from ..screen import Screen, power_of_two
 from ..threat import ResolvedThreat
 from .box import boxed_distance
+
+RESCALE = "Rescale the features, the metric or the costs"
 
 
 class Triplets:
@@ -37,7 +39,11 @@ class Triplets:
         if threat.dual_norm == 1:
             self._widening *= float(np.sqrt(len(threat.movable)))
         self.h: FloatArray
-        self.h, self.h_slack = self._to_h(reference.u, reference.slack)
+        self.h, slack = self.embed(reference.u, reference.slack)
+        self.h_slack: FloatArray = slack + UNDERFLOW
+        largest = float(np.abs(self.h).max())
+        if 0 < largest < SMALLEST:
+            raise ValueError(f"M x, divided by the costs, is at most {largest:.3g}: its squares underflow. {RESCALE}")
         self.h_norms: FloatArray = np.linalg.norm(self.h, axis=1)
         self.gamma = gamma(self.h.shape[1] + 16)
         self.h_scale = power_of_two(float(self.h_norms.max()))
@@ -58,8 +64,13 @@ class Triplets:
         return self._screen
 
     def embed(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """h and its error bound for test points given as u."""
-        return self._to_h(u, slack)
+        """h and its error bound for points given as u."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            h, h_slack = self._to_h(u, slack)
+        largest = float(np.abs(h).max(initial=0.0))
+        if not largest <= LARGEST:  # or not a number
+            raise ValueError(f"M x, divided by the costs, is up to {largest:.3g}: its squares overflow. {RESCALE}")
+        return h, h_slack
 
     def denominators(self, rows: IntArray, columns: slice) -> torch.Tensor:
         """Upper bounds on ‖h_i - h_j‖_q for j in `rows` and i in `columns` (places in class order)."""
@@ -108,12 +119,21 @@ class Triplets:
         if room is not None:
             result[ahead] = boxed_distance(vector[ahead], error[ahead], numerator[ahead] / 2, room, threat.norm)
         else:
-            below = np.linalg.norm(np.abs(vector[ahead]) + error[ahead], ord=threat.dual_norm, axis=1)
+            below = norm(np.abs(vector[ahead]) + error[ahead], threat.dual_norm)
             with np.errstate(divide="ignore"):
                 result[ahead] = numerator[ahead] / (2 * below * (1 + self.gamma))
+        result[self.underflows(vector, error, difference)] = 0.0
         settle_twins(reference, result, j, places)
         result[left_out] = 0.0
         return result
+
+    def underflows(self, vector: FloatArray, error: FloatArray, difference: FloatArray) -> BoolArray:
+        """Which rows of M(x_j - x_i), divided by the costs, are below what floats can hold: not zero, but unknown."""
+        lost: BoolArray = (np.abs(vector) + error).max(axis=-1) < TINY
+        if lost.any():
+            entries = self.reference.metric.components != 0
+            lost[lost] = ((difference[lost] != 0) @ entries.T @ entries)[:, self.threat.movable].any(axis=-1)
+        return lost
 
     def distance_interval(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bounds on the squared distances of x to the rows of z, valid for what predict computes too."""
