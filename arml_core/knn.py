@@ -186,8 +186,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Rounding lowers `lower`, and never raises it. Each squared distance counts as off by 16(D + r + 8)·2⁻⁵³ of
         ‖|G||x - x_i|‖² (D features, G of r rows; 4e-12 of it for a thousand features), which covers what ``predict``
         rounds as well. Beyond that at most 1e-8 of the radius is given away, or more where a row of another class all
-        but coincides with one of x's own; "search" gives away another 1e-9 of the spread of the data where at most
-        two features can move.
+        but coincides with one of x's own. Where at most two features can move, "search" takes squared distances that
+        agree to 1e-10 of the largest in reach for equal, and gives away what that costs.
         """
         threat = ThreatModel() if threat is None else threat
         check_is_fitted(self)

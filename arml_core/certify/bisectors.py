@@ -76,7 +76,8 @@ class _Lines:
     foot: FloatArray
     along: FloatArray
     normal: FloatArray  # where it points, b is nearer
-    slack: FloatArray  # how far the line may move when keys change by the tolerance
+    slack: FloatArray  # how far the line may move when keys change by the tolerance, as the attacker measures it
+    shift: FloatArray  # the same across the line
     distance: FloatArray
 
     @classmethod
@@ -104,7 +105,7 @@ class _Lines:
         normal = apart / length[:, None]
         foot = normal * (gap / (2 * length))[:, None]
         along = np.stack([-normal[:, 1], normal[:, 0]], axis=1)
-        return cls(a, b, foot, along, normal, slack[keep], distance[keep])
+        return cls(a, b, foot, along, normal, slack[keep], tolerance / (2 * length), distance[keep])
 
     def take(self, part: slice) -> _Lines:
         return _Lines(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
@@ -155,7 +156,7 @@ class _Lines:
 
     def _chords(self, plane: Plane) -> tuple[FloatArray, FloatArray]:
         """The part of each line inside the rectangle, a little more rather than less."""
-        room = 1e-9 * float(np.maximum(-plane.low, plane.high).max())
+        room = 1e-9 * float(np.maximum(-plane.low, plane.high).max()) + self.shift
         start, end = np.full(len(self.a), -np.inf), np.full(len(self.a), np.inf)
         for axis in (0, 1):
             slope, base = self.along[:, axis], self.foot[:, axis]
@@ -173,12 +174,15 @@ class _Lines:
         """For every line and point c: where c ties with a and b, the half width of the tie, and how c is nearer.
 
         `rising`: nearer after that place; `falling`: before it; `always`: everywhere; `cloudy`: perhaps everywhere.
+        What ties on the true line is looked for on the computed one: the farther c lies beside a pair that is hardly
+        apart, the more that changes its key.
         """
         rows = np.arange(len(self.a))
         from_a = plane.h[None] - plane.h[self.a][:, None]
         slope = -2 * np.einsum("lnk,lk->ln", from_a, self.along)
         base = plane.d[None] - plane.d[self.a][:, None] - 2 * np.einsum("lnk,lk->ln", from_a, self.foot)
-        tolerance = plane.tolerance
+        aside = np.abs(np.einsum("lnk,lk->ln", from_a, self.normal))
+        tolerance = plane.tolerance + 2 * aside * self.shift[:, None]
         reach = 2 * float(np.maximum(-plane.low, plane.high).sum()) + np.linalg.norm(self.foot, axis=1)[:, None]
         level = np.abs(slope) * reach <= tolerance
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from ..progress import Callback, report
 from ..rounding import BoolArray, FloatArray, IntArray, gamma, norm
+from .agreement import sides_meet
 from .bounds import groups
 from .candidates import WIDTH, Candidates, by_length, find_candidates
 from .qp import least_distance
 from .rows import Rows
 from .triplet import Triplets
 
-AGREEMENT = 1e-6  # `exact` means: both sides within this, relative or against the data's scale
 MARGIN = 1e-10  # how far inside the solution is kept, relative to the squared distance
 MARGIN_STEPS = (1.0, 1e2, 1e4, 1e5)
 NEW_CONSTRAINTS = 4
@@ -76,7 +76,7 @@ def exact_radius(
     callback: Callback | None = None,
 ) -> Interval:
     """The radius of each test point, all of them classified as `labels` by 1-NN, ℓ2 without a box."""
-    n, scale = len(x), triplets.reference.spread(triplets.threat)
+    n = len(x)
     result = Interval(np.empty(n), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(n, dtype=bool))
     done = 0
     for group in groups(labels, exclude, triplets, min(256, triplets.reference.screen.chunk_rows())):
@@ -95,15 +95,8 @@ def exact_radius(
         done += len(members)
         report(callback, done, n)
     result.lower = np.minimum(result.lower, result.upper)
-    result.exact = sides_meet(result.lower, result.upper, scale)
+    result.exact = sides_meet(result.lower, result.upper, triplets, x, 1, exclude)
     return result
-
-
-def sides_meet(lower: FloatArray | float, upper: FloatArray | float, scale: float) -> BoolArray:
-    """Where both sides agree to 1e-6, relative or against the data's scale."""
-    known = np.isfinite(upper)
-    with np.errstate(invalid="ignore"):
-        return known & (np.where(known, upper, 0.0) - lower <= AGREEMENT * np.maximum(lower, scale))
 
 
 class _GroupSearch:

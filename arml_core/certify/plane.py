@@ -5,7 +5,7 @@ key ``d(x, x_a) - 2 h_aᵀδ`` than every b outside. Walking straight from x to 
 regions one after the other, each time exchanging one a for one b, and none of them is further from x than that point.
 So exploring regions in the order of their distance from x meets the nearest flipped one before any other.
 
-Regions are grown by a tolerance far above rounding errors, so that none is missed where points lie in line, on a
+Regions are grown by a tolerance above all rounding errors, so that none is missed where points lie in line, on a
 grid or on top of each other; the bound is lowered accordingly.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from ..rounding import FloatArray, IntArray
 
-TOLERANCE = 1e-10  # of keys, relative to the largest one in play
+TOLERANCE = 1e-10  # of keys, relative to the largest one in play; more where their error bound is larger
 MOST_REGIONS = 50_000
 
 Region = frozenset[int]
@@ -34,6 +34,7 @@ class Plane:
     Attributes
     ----------
     h, d : (n, 2) and (n,): the key of point a at δ is ``d[a] - 2 h[a] @ δ``.
+    error : how far a key may be from the true one and from the one that predict computes, anywhere in the rectangle.
     before : for each point the index of its predecessor among M-identical points (nearer by training order), or -1;
         `after` the successor.
     low, high : the limits of δ, a finite rectangle around 0; further away than `limit` nothing is asked.
@@ -42,6 +43,7 @@ class Plane:
 
     h: FloatArray
     d: FloatArray
+    error: float
     before: IntArray
     after: IntArray
     low: FloatArray
@@ -56,7 +58,8 @@ class Plane:
     @property
     def tolerance(self) -> float:
         reach = float(np.maximum(np.abs(self.low), np.abs(self.high)).max())
-        return TOLERANCE * float(np.abs(self.d).max() + 2 * np.abs(self.h).sum(axis=1).max() * reach)
+        largest = float(np.abs(self.d).max() + 2 * np.abs(self.h).sum(axis=1).max() * reach)
+        return max(TOLERANCE * largest, 2 * self.error)
 
     def flips(self, region: Region) -> bool:
         """Whether these neighbours give another answer."""

@@ -17,21 +17,23 @@ from numpy.typing import NDArray
 
 from ..progress import Callback, report
 from ..rounding import FloatArray, IntArray, gamma
+from .agreement import length_around, pull, sides_meet
 from .bisectors import Edges, flipping_edges
 from .bounds import Case, votes_cases
 from .branch import BranchAndBound, Local
 from .candidates import find_candidates
-from .exact import Interval, sides_meet
+from .exact import Interval
 from .pairs import MOST_NEGATIVES, PairGraph
 from .plane import Plane, walk
 from .rows import Rows
-from .triplet import Triplets
+from .triplet import Triplets, distance_error
 
 LIST_WIDTH = 1024
 POSITIVES = 256
-FAR = 100.0  # spreads of the data: how far the plane is searched where nothing is known to flip
+FAR = 100.0  # widths of the data: how far the plane is searched where nothing is known to flip
 ANGLES, SIZES = 32, 32  # of the first look around
 MOST_CROSSED = 8
+ROWS_AT_ONCE = 4096
 STEPS_ACROSS = (0.1, 1e-2, 1e-3, 1e-5, 1e-7)
 STEPS_INSIDE = tuple(10.0**k for k in range(-10, 0))
 
@@ -76,42 +78,71 @@ class PointSearch:
             self.upper, self.adversarial = found
 
     def _search_plane(self, started: float, budget: float) -> None:
-        reference, threat = self.triplets.reference, self.triplets.threat
-        spread = reference.spread(threat)
-        self._glance(spread)
+        near, width = self._lengths()
+        if width == 0:
+            return  # neither the data nor a distance gives any length to look at
+        self._glance(near, width)
         attacked = np.isinf(self.upper)
         if attacked:
             self._try(None)
-        plane = self._plane(spread)
-        edges = flipping_edges(plane, _deadline(started, budget)) if len(threat.movable) == 2 else None
+        limit = self._limit(width)
+        proved = self._prove(limit, started, budget, attacked)
+        if self.upper < limit / 2 and not self._met(proved):  # keys in play are smaller now, and so is what they blur
+            proved = max(proved, self._prove(self.upper, started, budget, attacked=True))
+        if self.adversarial is not None and not self._met(proved):
+            self._try(self.adversarial.astype(np.float64))  # slide into the corner that stepping only came near
+        self.lower = max(self.lower, min(proved, self.upper))
+
+    def _lengths(self) -> tuple[float, float]:
+        """A length around x, and the width of the data: how far to look, as the attacker measures it."""
+        reference, threat = self.triplets.reference, self.triplets.threat
+        left_out = self.exclude[None] if len(self.exclude) else None
+        near = float(length_around(self.triplets, self.x[None], self.n_neighbors, left_out)[0])
+        width = reference.spread(threat) or near  # what can move may have the same value in every row
+        if width == 0 and (strength := pull(self.triplets)) > 0:
+            u, _ = reference.embed(self.x[None])
+            width = float(np.linalg.norm(reference.u - u, axis=1).max()) / strength
+        return min(near, width) or width, width
+
+    def _limit(self, width: float) -> float:
+        return self.upper if np.isfinite(self.upper) else FAR * max(width, self.lower)
+
+    def _met(self, proved: float) -> bool:
+        left_out = self.exclude[None] if len(self.exclude) else None
+        sides = np.array([min(proved, self.upper)]), np.array([self.upper])
+        return bool(sides_meet(*sides, self.triplets, self.x[None], self.n_neighbors, left_out)[0])
+
+    def _prove(self, limit: float, started: float, budget: float, attacked: bool) -> float:
+        """Below which size nothing flips, looking no further than `limit`; what is seen to flip lowers `upper`."""
+        norm = self.triplets.threat.norm
+        plane = self._plane(limit)
+        two = len(self.triplets.threat.movable) == 2
+        edges = flipping_edges(plane, _deadline(started, budget)) if two else None
         if edges is not None:
             found = min(edges.distance.min(initial=np.inf), plane.limit)
             self._cross(edges)
         else:
             if not attacked:
                 self._try(None)  # the nearer the upper side, the shorter the walk
-            plane = self._plane(spread, whole=True)
+            plane = self._plane(min(limit, self.upper), whole=True)
             found = walk(plane, _deadline(started, budget), self._step_into)
-        corner = np.linalg.norm(np.maximum(-plane.low, plane.high), ord=threat.norm)
-        whole_box = corner < plane.limit  # the rectangle was the box itself, and nothing in it flips
-        proved = np.inf if whole_box and found >= plane.limit else found * (1 - 1e-8) - 1e-9 * spread
-        if self.adversarial is not None and not sides_meet(proved, self.upper, spread):
-            self._try(self.adversarial.astype(np.float64))  # slide into the corner that stepping only came near
-        self.lower = max(self.lower, min(proved, self.upper))
+        corner = np.linalg.norm(np.maximum(-plane.low, plane.high), ord=norm)
+        if corner < plane.limit and found >= plane.limit:
+            return np.inf  # the rectangle was the box itself, and nothing in it flips
+        return float(found * (1 - 1e-8) - 1e-11 * plane.limit)
 
-    def _plane(self, spread: float, whole: bool = False) -> Plane:
-        limit = self.upper if np.isfinite(self.upper) else FAR * spread
+    def _plane(self, limit: float, whole: bool = False) -> Plane:
         x = self.x.astype(np.float64)
         return build_plane(self.triplets, x, self.label, self.n_neighbors, self.exclude, limit, whole)
 
-    def _glance(self, spread: float) -> None:
+    def _glance(self, near: float, width: float) -> None:
         """A first upper side: the smallest of some steps all around that changes the answer."""
         threat = self.triplets.threat
         angles = np.arange(ANGLES) * (2 * np.pi / ANGLES)
         around = np.stack([np.cos(angles), np.sin(angles)], axis=1)[:, : len(threat.movable)]
         around = around[np.abs(around).max(axis=1) > 0]
         around /= np.linalg.norm(around, ord=threat.norm, axis=1, keepdims=True)
-        sizes = np.geomspace(max(self.lower, 1e-3 * spread), 4 * spread + self.lower, SIZES)
+        sizes = np.geomspace(max(self.lower, 1e-3 * near), 4 * width + self.lower, SIZES)
         points, sizes = self._moved((sizes[:, None, None] * around).reshape(-1, around.shape[1]))
         flipped = np.flatnonzero(self.predict(points) != self.label)
         if len(flipped):
@@ -208,31 +239,39 @@ def build_plane(
     the corners of the rectangle.
     """
     reference, threat = triplets.reference, triplets.threat
-    u, _ = reference.embed(x[None])
-    difference = reference.u[reference.rank] - u[0]  # in training order; M-identical points tie to the last bit
-    d = np.einsum("nr,nr->n", difference, difference)
-    d[exclude] = np.inf
+    metric = reference.metric
     room = threat.room(x)
     down, up = room if room is not None else (np.full(len(threat.movable), np.inf),) * 2
     low, high = -np.minimum(down, limit), np.minimum(up, limit)
-    g, farthest = reference.metric.components[:, threat.movable] / threat.costs, np.maximum(-low, high)
-    columns = np.linalg.norm(g, axis=0)
+    farthest = np.maximum(-low, high)
+    columns = np.linalg.norm(metric.components[:, threat.movable] / threat.costs, axis=0)
     reach = float(columns @ farthest)  # ‖Gδ‖ is at most this
     if not whole:
-        ball = {1.0: columns.max(), 2.0: np.linalg.norm(g, ord=2), np.inf: columns.sum()}[float(threat.norm)]
-        reach = min(reach, float(ball) * limit)
-    distance = np.sqrt(d)
-    last = np.partition(distance, n_neighbors - 1)[n_neighbors - 1]
-    keep = np.flatnonzero(distance <= (last + 2 * reach) * 1.000001)
+        reach = min(reach, pull(triplets) * limit)
+    blur = reference.gamma * float(metric.magnitude(threat.expand(farthest)))  # of G(x + δ - x_a), on top of G(x - x_a)
+
+    u, slack = reference.embed(x[None])
+    distance = np.linalg.norm(reference.u[reference.rank] - u[0], axis=1)  # in training order
+    error = slack[0] + reference.slack[reference.rank] + blur + gamma(metric.rank + 8) * distance
+    farther = distance + error
+    farther[exclude] = np.inf
+    last = np.partition(farther, n_neighbors - 1)[n_neighbors - 1]
+    keep = np.flatnonzero((distance - error <= (last + 2 * reach) * (1 + 1e-12)) & np.isfinite(farther))
+
+    # From differences with x, not with the centre: far from it those lose the digits that decide.
+    first, which = np.unique(reference.twin[keep], return_inverse=True)  # M-identical points tie to the last bit
+    d, vectors, d_slack, h_error = _around(triplets, x, first)
+    error_at_most = distance_error((np.sqrt(d) + reach) ** 2, d_slack + blur) + 2 * h_error @ farthest
     h = np.zeros((len(keep), 2))
-    h[:, : len(threat.movable)] = triplets.h[reference.rank[keep]]
+    h[:, : len(threat.movable)] = vectors[which]
     corner = np.zeros((2, 2))
     corner[:, : len(threat.movable)] = low, high
     labels, twins = reference.label[keep], reference.twin[keep]
     before, after = _chain(twins)
     return Plane(
         h,
-        d[keep],
+        d[which],
+        float(error_at_most.max()),
         before,
         after,
         corner[0],
@@ -244,6 +283,26 @@ def build_plane(
         reference.n_classes,
         label,
     )
+
+
+def _around(
+    triplets: Triplets, x: FloatArray, indices: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Of training points: d(x, x_a), h_a = M(x_a - x) as the attacker sees it, the errors of G(x_a - x) and of h_a."""
+    reference, threat = triplets.reference, triplets.threat
+    metric, parts = reference.metric, []
+    for some in np.array_split(indices, 1 + len(indices) // ROWS_AT_ONCE):
+        difference = reference.points(some) - x
+        parts.append(
+            (
+                metric.squared_distances(x, reference.points(some)),
+                threat.reduce(metric.apply(difference)),
+                reference.gamma * metric.magnitude(difference),
+                threat.reduce(reference.gamma * metric.absolute_apply(difference)),
+            )
+        )
+    d, h, slack, h_error = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return d, h, slack, h_error
 
 
 def _chain(twins: IntArray) -> tuple[IntArray, IntArray]:
@@ -299,5 +358,5 @@ def search_radius(
         if point.adversarial is not None:
             result.adversarial[b] = point.adversarial
         report(callback, b + 1, len(x))
-    result.exact = sides_meet(result.lower, result.upper, triplets.reference.spread(triplets.threat))
+    result.exact = sides_meet(result.lower, result.upper, triplets, x, n_neighbors, exclude)
     return result

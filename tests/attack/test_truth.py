@@ -30,7 +30,7 @@ def check_all(problem: Problem, steps: int = 60) -> None:
     assert lower <= upper
     check_adversarial(problem, knn, upper, search.adversarial[0])
     if search.exact[0]:
-        assert upper - lower <= RTOL * max(lower, problem.spread), (lower, upper)
+        assert upper - lower <= RTOL * upper + 1e-8 * size, (lower, upper)
     movable = len(problem.x) - len(problem.threat.frozen)
     if movable <= 2:
         far = 10 * problem.spread  # so far the plane is always searched

@@ -1,6 +1,7 @@
 """Radii in the plane read off the bisectors are those of the walk through all regions, an independent way."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from arml_core import MahalanobisKNN, Metric, ThreatModel
 from arml_core.certify import search
 from arml_core.certify.bisectors import flipping_edges
+from arml_core.certify.plane import Plane, walk
 from tests.certify.test_plane import training_set
 
 NORMS = (1, 2, np.inf)
@@ -103,3 +105,47 @@ def test_no_time_is_no_answer(monkeypatch):
     knn.certify([[0.0, 0.0]], method="search", budget=60.0)
     assert flipping_edges(planes[0], time.perf_counter() + 60) is not None
     assert flipping_edges(planes[0], time.perf_counter() - 1) is None
+
+
+def shaken(plane, rng):
+    """The same rows with keys that differ by no more than the error bound, and are exact."""
+    return replace(plane, d=plane.d + plane.error * rng.choice([-1.0, 0.0, 1.0], size=len(plane.d)), error=0.0)
+
+
+def nearest_flip(plane) -> float:
+    """The size of the smallest move seen to change the answer, stepping across the first few edges."""
+    edges = flipping_edges(plane, time.perf_counter() + 60)
+    if edges is None or not len(edges.distance):
+        return np.inf
+    steps = np.append(0.0, np.geomspace(1e-12, 1.0, 40))[:, None, None]
+    few = slice(0, 5)
+    inside = edges.middle[few] + 1e-3 * edges.length[few, None] * edges.across[few]
+    moves = (edges.nearest[few] + steps * (inside - edges.nearest[few])).reshape(-1, 2)
+    neighbours = np.argsort(plane.d - 2 * moves @ plane.h.T, axis=1, kind="stable")[:, : plane.n_neighbors]
+    votes = np.eye(plane.n_classes)[plane.labels][neighbours].sum(axis=1)
+    return np.linalg.norm(moves[votes.argmax(axis=1) != plane.label], plane.norm, axis=1).min(initial=np.inf)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_no_keys_within_the_error_bound_flip_nearer_than_promised(norm):
+    """Also where two rows are a hair apart: their line may be shifted by far more than the ties along it are wide."""
+    answered = 0
+    for seed in range(150):
+        rng = np.random.default_rng([seed, int(min(norm, 3))])
+        n = int(rng.integers(4, 9))
+        h = rng.normal(size=(n, 2))
+        h[1] = h[0] + 10.0 ** rng.uniform(-4, 0) * rng.normal(size=2)
+        labels = np.arange(n) % 2
+        k, nobody = int(rng.integers(1, 4)), np.full(n, -1)
+        square, d, error = np.full(2, 8.0), (h**2).sum(axis=1), 10.0 ** rng.uniform(-8, -5)
+        label = int(np.bincount(labels[np.argsort(d)[:k]], minlength=2).argmax())
+        plane = Plane(h, d, error, nobody, nobody, -square, square, 8.0, norm, k, labels, 2, label)
+        promised = flipping_edges(plane, time.perf_counter() + 60)
+        walked = walk(plane, time.perf_counter() + 60, lambda nearest, inside: False)
+        for _ in range(10):
+            flips_at = nearest_flip(shaken(plane, rng)) * (1 + 1e-9)
+            assert walked <= flips_at, seed
+            if promised is not None:
+                assert promised.distance.min(initial=8.0) <= flips_at, seed
+                answered += np.isfinite(flips_at)
+    assert answered > 100

@@ -1,11 +1,13 @@
 """Where at most two features can move the search ends with the exact radius, and no dense sample contradicts it."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from arml_core import MahalanobisKNN, ThreatModel
+from arml_core import MahalanobisKNN, Metric, ThreatModel
 from arml_core.certify.search import PointSearch
-from tests import oracles
+from tests import oracles, rational
 from tests.attack.oracles import truth
 
 LAYOUTS = ("random", "clustered", "grid", "collinear", "duplicated", "rings")
@@ -195,3 +197,63 @@ def test_where_nothing_is_known_to_flip_only_what_was_searched_is_promised():
 
     assert lower(([0, 0], [50, 50])) == np.inf
     assert 100 < lower(None) < np.inf
+
+
+def before_a_boundary(knn: MahalanobisKNN, x: np.ndarray, gap: float) -> np.ndarray | None:
+    """x moved along feature 0 to `gap` before the nearest place where its answer changes, by asking for answers."""
+    label = knn.predict(x[None])[0]
+
+    def at(step):
+        return x + np.multiply.outer(step, np.eye(len(x))[0])
+
+    steps = np.concatenate([np.geomspace(1e-9, 3, 400), -np.geomspace(1e-9, 3, 400)])
+    flipped = steps[knn.predict(at(steps)) != label]
+    if not len(flipped):
+        return None
+    inside, outside = 0.0, flipped[np.abs(flipped).argmin()]
+    for _ in range(60):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if knn.predict(at(middle)[None])[0] == label else (inside, middle)
+    return at(outside - gap * np.sign(outside))
+
+
+@pytest.mark.parametrize("free", [1, 2])
+def test_rows_far_from_the_rest_are_not_certified_beyond_the_digits_they_have(free):
+    """A group 2e8 from the centre: G(x - centre) has an error of 1e-7, and the boundary is 3e-7 away."""
+    n_features, asked = 8, 0
+    for seed in (*range(7, 18), 37, 38):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(20, n_features)), np.array([0, 1] * 10)
+        X[14:, free:] += 2e8 * rng.normal(size=n_features - free)
+        G = rng.normal(size=(n_features, n_features))
+        knn = MahalanobisKNN(3, Metric.from_components(G)).fit(X, y)
+        x = before_a_boundary(knn, X[-1] + 0.5 * rng.normal(size=n_features), 3e-7)
+        if x is None:
+            continue
+        found = knn.certify(x[None], method="search", threat=ThreatModel(frozen=range(free, n_features)))
+        radius = rational.line_radius(G, X, y, x, 3, 0, label=found.predicted[0])  # no farther with two free features
+        assert found.lower[0] <= radius, seed
+        assert found.upper[0] >= radius or free == 2, seed
+        assert not found.exact[0] or found.upper[0] - found.lower[0] <= 1e-6 * found.upper[0] + 1e-8, seed
+        asked += radius > 0
+    assert asked >= 5
+
+
+def test_a_movable_feature_that_is_the_same_in_every_row_still_has_a_length():
+    """It says nothing about the rows, but through the metric it moves x along the other feature."""
+    G, X, y = np.array([[1.0, 0.5], [0.0, 1.0]]), np.array([[1.0, 0], [1, 1], [1, 2], [1, -1]]), np.array([0, 1, 1, 0])
+    for k, x in itertools.product((1, 3), ([1.0, 0.5], [1.0, 0.0], [3.0, -0.2])):  # one of them on top of a row
+        knn = MahalanobisKNN(k, Metric.from_components(G)).fit(X, y)
+        found = knn.certify([x], method="search", threat=ThreatModel(norm="l1", frozen=[1]))
+        expected = float(rational.line_radius(G, X, y, x, k, 0))
+        assert found.exact[0]
+        assert found.lower[0] <= expected <= found.upper[0] * (1 + 1e-12)
+        assert found.upper[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("same", [[0.0, 0.0], [0.3, 0.1]])
+def test_rows_that_are_all_in_one_place_leave_nothing_to_search(same):
+    knn = MahalanobisKNN(3).fit(np.tile(same, (5, 1)), [0, 0, 1, 1, 1])
+    found = knn.certify([same], method="search")
+    votes = knn.certify([same])
+    assert votes.lower[0] <= found.lower[0] <= found.upper[0] == np.inf

@@ -1,0 +1,68 @@
+"""When both sides of a radius count as met, and the length around a point that this is measured against."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rounding import BoolArray, FloatArray, IntArray, gamma
+from .triplet import Triplets
+
+AGREEMENT = 1e-6  # of the upper side
+BLUR = 1e-9  # of the length around the point: solutions keep a distance of this order from every boundary
+SINGLE_BLUR, SINGLE_AGREEMENT = 8.0, 1e-4  # units in the last place of float32 features, and what they may add up to
+
+
+def sides_meet(
+    lower: FloatArray,
+    upper: FloatArray,
+    triplets: Triplets,
+    x: NDArray[np.floating],
+    n_neighbors: int,
+    exclude: IntArray | None = None,
+) -> BoolArray:
+    """Where both sides agree to 1e-6 of the upper one, or to what rounding blurs around that very point.
+
+    The blur is 1e-9 of :func:`length_around`, which tells something only of points all but on a boundary. A float32
+    point that flips lies on a coarse grid: for those the grid's width counts, up to 1e-4 of the upper side. A side
+    that is infinite meets nothing.
+    """
+    known = np.isfinite(upper)
+    gap = np.where(known, upper, np.inf) - np.where(np.isfinite(lower), lower, 0.0)
+    meet = known & (gap <= AGREEMENT * upper)
+    open_ones = np.flatnonzero(known & ~meet)
+    if len(open_ones):
+        left_out = None if exclude is None else exclude[open_ones]
+        some = x[open_ones]
+        blur = BLUR * length_around(triplets, some, n_neighbors, left_out)
+        if x.dtype == np.float32:
+            moving = triplets.threat.expand(triplets.threat.reduce_move(some.astype(np.float64)))
+            grid = SINGLE_BLUR * gamma(1, np.float32) * triplets.reference.metric.magnitude(moving)
+            blur += np.minimum(grid / pull(triplets), SINGLE_AGREEMENT * upper[open_ones])
+        meet[open_ones] = gap[open_ones] <= blur
+    return meet
+
+
+def length_around(
+    triplets: Triplets, x: NDArray[np.floating], n_neighbors: int, exclude: IntArray | None = None
+) -> FloatArray:
+    """The distance of the K-th neighbour of each row, as a size of moves: no smaller one can cover that distance.
+
+    Unlike the width of the data this is no larger for a column in small units to which the metric gives no weight.
+    It is 0 on top of K rows, and where the metric ignores all that can move.
+    """
+    distances, _ = triplets.reference.nearest(x.astype(np.float64), n_neighbors, exclude)
+    strength = pull(triplets)
+    return np.sqrt(distances[:, -1]) / strength if strength > 0 else np.zeros(len(x))
+
+
+def pull(triplets: Triplets) -> float:
+    """The most that ‖Gδ‖ can be for a δ of size 1 (in ℓ∞ an upper bound)."""
+    metric, threat = triplets.reference.metric, triplets.threat
+    g = metric.components[:, threat.movable] / threat.costs
+    columns = np.linalg.norm(g, axis=0)
+    if threat.norm == np.inf:
+        return float(columns.sum())
+    if threat.norm == 1 or metric.is_diagonal:
+        return float(columns.max())
+    return float(np.linalg.norm(g, ord=2))
