@@ -17,7 +17,6 @@ from .certify import (
     Certificates,
     Interval,
     Triplets,
-    allow_for_large_moves,
     check_support,
     exact_radius,
     search_radius,
@@ -184,19 +183,11 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Notes
         -----
-        Rounding lowers `lower`, and never raises it. Each squared distance counts as off by 32(D + r + 8)·2⁻⁵³ of
-        ‖|G||x - x_i|‖² (D features, G of r rows; 8e-12 of it for a thousand features), which covers what ``predict``
-        rounds as well. Beyond that at most 2e-8 of the radius is given away, or more where a row of another class all
+        Rounding lowers `lower`, and never raises it. Each squared distance counts as off by 16(D + r + 8)·2⁻⁵³ of
+        ‖|G||x - x_i|‖² (D features, G of r rows; 4e-12 of it for a thousand features), which covers what ``predict``
+        rounds as well. Beyond that at most 1e-8 of the radius is given away, or more where a row of another class all
         but coincides with one of x's own. Where at most two features can move, "search" takes squared distances that
         agree to 1e-10 of the largest in reach for equal, and gives away what that costs.
-
-        A finite `lower` holds for what ``predict`` answers at x + δ, rounding included. A δ that is large against the
-        distances (frozen features, uneven costs, features in other units) makes that rounding larger: each squared
-        distance then counts as off by as much of (‖|G||x - x_i|‖ + ‖|G||δ|‖)², and "search" falls back to "votes". A
-        `lower` of +inf says that no δ makes another answer right in exact arithmetic; so far out that the squares
-        drown the differences, ``predict`` may still give one.
-
-        Features, metrics and costs whose squares overflow or underflow (about 1e±140) are refused.
         """
         threat = ThreatModel() if threat is None else threat
         check_is_fitted(self)
@@ -296,12 +287,11 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 traded=SEARCH_TRADED,
             )
 
-        votes = self._bound(task, "votes", None)
-        found = search_radius(
+        return search_radius(
             task.triplets,
             task.points,
             task.labels,
-            votes,
+            self._bound(task, "votes", None),
             self.n_neighbors,
             task.predict,
             attack,
@@ -309,8 +299,6 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             budget,
             callback=callback,
         )
-        points = task.points.astype(np.float64)
-        return allow_for_large_moves(task.triplets, points, task.labels, self.n_neighbors, found, votes, task.exclude)
 
     def _boundary(
         self, task: _Task, steps: int, random_state: int, callback: Callback | None

@@ -23,12 +23,11 @@ import numpy as np
 from ..progress import Callback, report
 from ..rounding import BoolArray, FloatArray, IntArray
 from .candidates import WIDTH, Candidates, by_length, find_candidates
-from .rows import Rows, of_rows
+from .rows import Rows
 from .triplet import Triplets
 
 FIRST_ROWS = 2  # rows beyond the fewest that can decide, in the first round
 MORE_ROWS = 8
-FIRST_LISTED = 4  # negatives that stand for the nearest
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,6 @@ def triplet_bound(
     method: str,
     exclude: IntArray | None = None,
     callback: Callback | None = None,
-    reach: FloatArray | None = None,
 ) -> FloatArray:
     """`theorem1` or `votes` for test points that the classifier gets right, rounded down.
 
@@ -103,26 +101,19 @@ def triplet_bound(
     ----------
     labels : class codes, the classifier's own predictions for `x`.
     exclude : (n, e) training indices to leave out per point, padded with -1, or None.
-    reach : as in :class:`.Rows`; without it the bound holds for predict's rounding at any move it speaks of.
     """
     lower = np.empty(len(x))
     done = 0
     for group in groups(labels, exclude, triplets, triplets.reference.screen.chunk_rows()):
-        left_out, far = of_rows(exclude, group.members), of_rows(reach, group.members)
-        lower[group.members] = _group_bound(triplets, x[group.members], group, n_neighbors, method, left_out, far)
+        left_out = None if exclude is None else exclude[group.members]
+        lower[group.members] = _group_bound(triplets, x[group.members], group, n_neighbors, method, left_out)
         done += len(group.members)
         report(callback, done, len(x))
     return lower
 
 
 def _group_bound(
-    triplets: Triplets,
-    x: FloatArray,
-    group: Group,
-    n_neighbors: int,
-    method: str,
-    exclude: IntArray | None,
-    reach: FloatArray | None,
+    triplets: Triplets, x: FloatArray, group: Group, n_neighbors: int, method: str, exclude: IntArray | None
 ) -> FloatArray:
     if method == "theorem1":
         cases = theorem1_cases((n_neighbors + 1) // 2)
@@ -135,49 +126,23 @@ def _group_bound(
     places = None
     if exclude is not None:
         places = np.where(exclude >= 0, triplets.reference.rank[exclude], -1)
-    return _bound_with_lists(triplets, x, group.label, cases, max(WIDTH, 8 * n_neighbors), places, reach)
+    return _bound_with_lists(triplets, x, group.label, cases, max(WIDTH, 8 * n_neighbors), places)
 
 
 def _bound_with_lists(
-    triplets: Triplets,
-    x: FloatArray,
-    label: int,
-    cases: list[Case],
-    width: int,
-    exclude: IntArray | None,
-    reach: FloatArray | None = None,
+    triplets: Triplets, x: FloatArray, label: int, cases: list[Case], width: int, exclude: IntArray | None
 ) -> FloatArray:
-    """The bound from lists of `width` negatives, and from longer ones where these leave it open.
-
-    `reach` as in :class:`.Rows`. Without it, bounds that outgrow what is allowed for predict's rounding are computed
-    again with what that rounding can be at their size: the error grows with the move and the bound falls with the
-    error, so once is enough.
-    """
-    rows = Rows(triplets, x, label, exclude, reach)
+    """The bound from lists of `width` negatives, and from longer ones where these leave it open."""
+    rows = Rows(triplets, x, label, exclude)
     bound, candidates, enough = _screened_bound(triplets, rows, cases, width, exclude)
-    near = nearest_listed(rows, candidates)
     short = np.flatnonzero(~enough)
     needed = candidates.promising(short, bound[short])
     del candidates  # it holds a bound for every pair
     for part, length in by_length(needed, width + 1):
         some = short[part]
-        left_out = of_rows(exclude, some)
-        bound[some] = _bound_with_lists(triplets, x[some], label, cases, length, left_out, of_rows(reach, some))
-    if reach is None:
-        large = np.flatnonzero(triplets.outgrown(x, near, bound))
-        if len(large):
-            far = triplets.stretch * bound[large]
-            again = _bound_with_lists(triplets, x[large], label, cases, width, of_rows(exclude, large), far)
-            bound[large] = np.minimum(bound[large], again)
+        left_out = None if exclude is None else exclude[some]
+        bound[some] = _bound_with_lists(triplets, x[some], label, cases, length, left_out)
     return bound
-
-
-def nearest_listed(rows: Rows, candidates: Candidates) -> IntArray:
-    """The place of a negative that is about the nearest: the nearest of the most promising few."""
-    few = candidates.place[:, :FIRST_LISTED]
-    which = np.repeat(np.arange(len(few)), few.shape[1])
-    n, _ = rows.negative_distances(which, few.ravel())
-    return np.asarray(np.take_along_axis(few, n.reshape(few.shape).argmin(axis=1)[:, None], axis=1)[:, 0])
 
 
 def _screened_bound(

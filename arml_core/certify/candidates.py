@@ -64,7 +64,7 @@ def find_candidates(triplets: Triplets, rows: Rows, m: int, width: int, exclude:
     `exclude` holds places in class order that do not exist for a test point, padded with -1.
     """
     reference = triplets.reference
-    screened = reference.screen.query(rows.u, rows.screen_slack)
+    screened = reference.screen.query(rows.u, rows.slack)
     if exclude is not None:
         b, e = np.nonzero(exclude >= 0)
         screened.lower[torch.from_numpy(b), torch.from_numpy(exclude[b, e])] = torch.inf

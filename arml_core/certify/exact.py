@@ -25,7 +25,7 @@ from .agreement import sides_meet
 from .bounds import groups
 from .candidates import WIDTH, Candidates, by_length, find_candidates
 from .qp import least_distance
-from .rows import Rows, of_rows
+from .rows import Rows
 from .triplet import Triplets
 
 MARGIN = 1e-10  # how far inside the solution is kept, relative to the squared distance
@@ -91,12 +91,6 @@ def exact_radius(
             search = _GroupSearch(triplets, x[members], group.label, places)
             search.run()
             result.lower[members] = search.lower
-            large = search.outgrown()
-            if len(large):  # as in :func:`.bounds.triplet_bound`
-                reach = triplets.stretch * search.lower[large]
-                again = _GroupSearch(triplets, x[members[large]], group.label, of_rows(places, large), reach)
-                again.run()
-                result.lower[members[large]] = np.minimum(search.lower[large], again.lower)
             search.attack(flips, members, result)
         done += len(members)
         report(callback, done, n)
@@ -106,18 +100,11 @@ def exact_radius(
 
 
 class _GroupSearch:
-    """The search for a chunk of test points with one label; `reach` as in :class:`.Rows`."""
+    """The search for a chunk of test points with one label."""
 
-    def __init__(
-        self,
-        triplets: Triplets,
-        x: NDArray[np.floating],
-        label: int,
-        exclude: IntArray | None,
-        reach: FloatArray | None = None,
-    ) -> None:
+    def __init__(self, triplets: Triplets, x: NDArray[np.floating], label: int, exclude: IntArray | None) -> None:
         self.triplets, self.x, self.exclude, self.label = triplets, x, exclude, label
-        self.rows = Rows(triplets, x.astype(np.float64), label, exclude, reach)
+        self.rows = Rows(triplets, x.astype(np.float64), label, exclude)
         self.lower = np.full(len(x), np.inf)
         self.incumbent = np.full(len(x), np.inf)
         self.solved: list[list[Problem]] = [[] for _ in x]
@@ -130,23 +117,16 @@ class _GroupSearch:
         for b, problems in enumerate(self.solved):
             self.lower[b] = min([self.lower[b], *(self._dual_bound(problem) for problem in problems)])
 
-    def outgrown(self) -> IntArray:
-        """The test points whose bounds are too large for the rounding errors they allow for."""
-        some = np.array([b for b, problems in enumerate(self.solved) if problems], dtype=np.intp)
-        near = np.array([min(self.solved[b], key=lambda p: p.size).j for b in some], dtype=np.intp)
-        return some[self.triplets.outgrown(self.rows.x[some], near, self.lower[some])]
-
     def _with_lists(self, members: IntArray, width: int, rows: Rows) -> None:
-        left_out = of_rows(self.exclude, members)
+        left_out = None if self.exclude is None else self.exclude[members]
         candidates = find_candidates(self.triplets, rows, 0, width, left_out)
         short = self._search(members, candidates)
         needed = candidates.promising(short, self.incumbent[members[short]])
         del candidates  # it holds a bound for every pair
         for part, length in by_length(needed, width + 1):
             some = members[short[part]]
-            fewer, reach = of_rows(self.exclude, some), of_rows(self.rows.reach, some)
-            again = Rows(self.triplets, self.x[some].astype(np.float64), self.label, fewer, reach)
-            self._with_lists(some, length, again)
+            fewer = None if self.exclude is None else self.exclude[some]
+            self._with_lists(some, length, Rows(self.triplets, self.x[some].astype(np.float64), self.label, fewer))
 
     def _search(self, members: IntArray, candidates: Candidates) -> IntArray:
         """Solve the programs that can matter; returns which of the members had a candidate list that was too short."""
@@ -278,9 +258,8 @@ class _GroupSearch:
         positives = reference.points(self._indices[chosen])
         negative = reference.points(reference.order[[problem.j]])
         x = self.rows.x[problem.b]
-        reach = 0.0 if self.rows.reach is None else float(self.rows.reach[problem.b])
-        _, p_high = self.triplets.distance_interval(x, positives, reach)
-        n_low, _ = self.triplets.distance_interval(x, negative, reach)
+        _, p_high = self.triplets.distance_interval(x, positives)
+        n_low, _ = self.triplets.distance_interval(x, negative)
         terms = weight * (n_low - p_high) / 2
         rounding = gamma(len(terms) + 8)
         above = float(terms.sum() - rounding * np.abs(terms).sum())

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ..rounding import BoolArray, FloatArray, IntArray, gamma
 from .triplet import Triplets, distance_error
 
-T = TypeVar("T", bound=np.generic)
-
 ROW_BYTES = 16 * 2**20
 NEARLY_LARGEST = 64
-WORST_ERROR = 2e-8  # rows whose error bound exceeds this share of the value are computed again from differences
+WORST_ERROR = 1e-8  # rows whose error bound exceeds this share of the value are computed again from differences
 
 
 class Rows:
@@ -25,29 +20,13 @@ class Rows:
     ----------
     x : (B, D) test points, all predicted and labelled as class `label`.
     exclude : (B, e) places (class order) that do not exist for a test point, padded with -1, or None.
-    reach : (B,) how large ‖|G||δ|‖ may be where predict's rounding is allowed for; None for moves that are small
-        against the distances (:meth:`.Triplets.outgrown`).
-
-    `screen_slack` is the slack with which a screen's bounds allow for all that.
     """
 
-    def __init__(
-        self,
-        triplets: Triplets,
-        x: FloatArray,
-        label: int,
-        exclude: IntArray | None,
-        reach: FloatArray | None = None,
-    ) -> None:
+    def __init__(self, triplets: Triplets, x: FloatArray, label: int, exclude: IntArray | None) -> None:
         self.triplets, self.x = triplets, x
         reference = triplets.reference
         self.positives = slice(int(reference.starts[label]), int(reference.starts[label + 1]))
         self.u, self.slack = reference.embed(x)
-        self.reach, self.screen_slack = reach, self.slack
-        if reach is not None:
-            self.slack = self.slack + reference.gamma * reach
-            error = distance_error(reach**2, self.slack + float(reference.slack.max()), reach)
-            self.screen_slack = self.slack + np.sqrt(reference.screen.gamma * error)
         self.norms: FloatArray = np.linalg.norm(self.u, axis=1)
         self._gamma = gamma(self.u.shape[1] + 16)
         device = reference.device
@@ -67,8 +46,7 @@ class Rows:
         """A bound on the error of squared distances computed from norms and products."""
         reference = self.triplets.reference
         spread = self.norms[b] + reference.norms[place]
-        reach = 0.0 if self.reach is None else self.reach[b]
-        return self._gamma * spread**2 + distance_error(d, self.slack[b] + reference.slack[place], reach)
+        return self._gamma * spread**2 + distance_error(d, self.slack[b] + reference.slack[place])
 
     def negative_distances(self, b: IntArray, j: IntArray) -> tuple[FloatArray, FloatArray]:
         """Squared distances of test points `b` to places `j`, from differences, and their error bounds."""
@@ -79,8 +57,7 @@ class Rows:
             part = slice(start, start + step)
             difference = self.u[b[part]] - reference.u[j[part]]
             n[part] = np.einsum("qr,qr->q", difference, difference)
-        reach = 0.0 if self.reach is None else self.reach[b]
-        return n, distance_error(n, self.slack[b] + reference.slack[j], reach) + self._gamma * n
+        return n, distance_error(n, self.slack[b] + reference.slack[j]) + self._gamma * n
 
     def largest(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
         """The `count` largest ε̃₊(i, j) over the positives i, in falling order, for each pair (b, j)."""
@@ -149,15 +126,9 @@ class Rows:
             )
             some = np.union1d(among[q], twins)
             left_out = np.isin(some, [] if self.left_out is None else self.left_out[b[q]])
-            reach = 0.0 if self.reach is None else float(self.reach[b[q]])
-            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), some + start, left_out, reach)
+            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), some + start, left_out)
             result[q] = -np.sort(np.partition(-row, count - 1)[:count])
         return result
-
-
-def of_rows(values: NDArray[T] | None, which: IntArray | int) -> NDArray[T] | None:
-    """The rows `which` of an array that may be absent."""
-    return None if values is None else values[which]
 
 
 def _within(places: IntArray, columns: slice) -> IntArray:

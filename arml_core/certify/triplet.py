@@ -46,7 +46,6 @@ class Triplets:
             raise ValueError(f"M x, divided by the costs, is at most {largest:.3g}: its squares underflow. {RESCALE}")
         self.h_norms: FloatArray = np.linalg.norm(self.h, axis=1)
         self.gamma = gamma(self.h.shape[1] + 16)
-        self.stretch = _stretch(np.abs(metric.components[:, threat.movable]) / threat.costs, threat.norm)
         self.h_scale = power_of_two(float(self.h_norms.max()))
         self._screen: Screen | None = reference.screen if self.shares_u else None
 
@@ -97,21 +96,18 @@ class Triplets:
             error = error + self.gamma * (self.h_norms[i] + self.h_norms[j]) ** 2 / np.maximum(denominators, TINY)
         return error / np.maximum(denominators, TINY)
 
-    def direct_row(
-        self, x: FloatArray, j: int, places: IntArray, left_out: BoolArray, reach: float = 0.0
-    ) -> FloatArray:
+    def direct_row(self, x: FloatArray, j: int, places: IntArray, left_out: BoolArray) -> FloatArray:
         """ε̃₊(i, j) for one x and one j against the positives i at `places`, from differences.
 
         Slower than matrix products and accurate to a few rounding errors of the differences themselves; a
         vector M(x_i - x_j) that is structurally zero (frozen features) gives exactly +inf or 0. With a box the
-        value is the boxed one. `left_out` marks the places that do not exist for this x; `reach` is that of
-        :meth:`distance_interval`.
+        value is the boxed one. `left_out` marks the places that do not exist for this x.
         """
         reference, threat = self.reference, self.threat
         positives = reference.points(reference.order[places])
         negative = reference.points(reference.order[j : j + 1])
-        _, p_high = self.distance_interval(x, positives, reach)
-        n_low, _ = self.distance_interval(x, negative, reach)
+        _, p_high = self.distance_interval(x, positives)
+        n_low, _ = self.distance_interval(x, negative)
         p_high[left_out] = np.inf
         numerator = n_low[0] - p_high
         difference = negative - positives
@@ -139,47 +135,18 @@ class Triplets:
             lost[lost] = ((difference[lost] != 0) @ entries.T @ entries)[:, self.threat.movable].any(axis=-1)
         return lost
 
-    def distance_interval(self, x: FloatArray, z: FloatArray, reach: float = 0.0) -> tuple[FloatArray, FloatArray]:
-        """Bounds on the squared distances of x to the rows of z, valid for what predict computes too.
-
-        They allow for the rounding of predict at x + δ with ``‖|G||δ|‖ ≤ reach``, and for small δ without it.
-        """
+    def distance_interval(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bounds on the squared distances of x to the rows of z, valid for what predict computes too."""
         metric = self.reference.metric
         d = metric.squared_distances(x, z)
-        slack = self.reference.gamma * (metric.magnitude(x - z) + reach)
-        error = distance_error(d, slack, reach)
+        slack = self.reference.gamma * metric.magnitude(x - z)
+        error = distance_error(d, slack)
         return d - error, d + error
 
-    def outgrown(self, x: FloatArray, beside: IntArray, radius: FloatArray) -> BoolArray:
-        """Where a move of size `radius` is so large that predict's rounding at x + δ may exceed what is allowed at x.
 
-        `beside` are places (class order), one for each x, of about the nearest x_j that matters. At x + δ each of
-        two squared distances is off by up to (2D + r + 3)·2⁻⁵³ of ``(‖|G||x - x_j|‖ + R)(‖G(x - x_j)‖ + R)`` with
-        ``R = stretch · radius``; :func:`distance_error` allows 32(D + r + 8)·2⁻⁵³ of the same with R = 0.
-        """
-        reference, metric = self.reference, self.reference.metric
-        difference = x - reference.points(reference.order[beside])
-        magnitude, distance = metric.magnitude(difference), norm(metric.transform(difference))
-        reach = np.where(np.isfinite(radius), radius, 0.0) * self.stretch  # +inf is said of exact distances alone
-        share = 16 * (metric.n_features + metric.rank + 8) / (2 * metric.n_features + metric.rank + 3)
-        return np.asarray((magnitude + reach) * (distance + reach) > share * magnitude * distance)
-
-
-def distance_error(d: FloatArray, slack: FloatArray, reach: FloatArray | float = 0.0) -> FloatArray:
-    """A bound on the error of squared distances `d` whose difference vectors are off by up to `slack`.
-
-    It holds where the difference vectors are up to `reach` longer, too.
-    """
-    return 8 * slack * (np.sqrt(np.maximum(d, 0.0)) + (slack + reach)) + TINY
-
-
-def _stretch(g: FloatArray, norm: float) -> float:
-    """An upper bound on ‖g z‖₂ for ``‖z‖ ≤ 1`` and a matrix without negative entries."""
-    if norm == 1:
-        return float(np.linalg.norm(g, axis=0).max())
-    if norm == 2:
-        return float(np.sqrt(g.sum(axis=0).max() * g.sum(axis=1).max()))
-    return float(np.linalg.norm(g.sum(axis=1)))
+def distance_error(d: FloatArray, slack: FloatArray) -> FloatArray:
+    """A bound on the error of squared distances `d` whose difference vectors are off by up to `slack`."""
+    return 4 * slack * (np.sqrt(np.maximum(d, 0.0)) + slack) + TINY
 
 
 def settle_twins(reference: Reference, values: FloatArray, j: int, places: IntArray) -> None:
