@@ -190,9 +190,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         agree to 1e-10 of the largest in reach for equal, and gives away what that costs.
 
         That covers perturbations up to the size of the data. Where frozen features, costs or units make a radius many
-        times larger, it is still one of exact arithmetic, but ``predict`` rounds more at points that far out: there it
-        was seen to change its answer up to 1e-8 of the radius earlier. Features, metrics and costs whose squares
-        overflow or underflow (about 1e±140) are refused.
+        times larger, it is still one of exact arithmetic, but ``predict`` rounds more at points that far out: with a
+        movable feature of size 1e-5 among frozen ones of size 1 it was seen to change its answer 1e-8 of the radius
+        earlier. Features, metrics and costs whose squares overflow or underflow (about 1e±140) are refused.
         """
         threat = ThreatModel() if threat is None else threat
         check_is_fitted(self)
