@@ -78,9 +78,12 @@ def test_jobs_are_listed_shown_cancelled_retried_and_cleaned_up(warm, capsys):
 def test_whoever_runs_a_shared_app_cancels_any_job(home, capsys, monkeypatch):
     monkeypatch.setenv("ARML_SHARED", "1")
     job = Client(owner=new_key(), start=False).train("moons", "steady").id
-    Client(start=False).stop_worker()  # so that the command starts none
-    command("jobs", "cancel", job)
-    assert capsys.readouterr().out.startswith(f"{job[:10]}  cancelled")
+    try:
+        command("jobs", "cancel", job)
+        assert capsys.readouterr().out.startswith(f"{job[:10]}  cancel")
+        assert Client(shared=False, start=False).wait(job, PATIENCE).state == "cancelled"
+    finally:
+        Client(shared=False, start=False).stop_worker()  # the command may have started one
 
 
 def test_unknown_job_is_named(warm):
