@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..parallel import in_parallel
 from ..progress import Callback, report
 from ..rounding import BoolArray, FloatArray, IntArray
 from .candidates import WIDTH, Candidates, by_length, find_candidates
@@ -103,10 +104,15 @@ def triplet_bound(
     exclude : (n, e) training indices to leave out per point, padded with -1, or None.
     """
     lower = np.empty(len(x))
-    done = 0
-    for group in groups(labels, exclude, triplets, triplets.reference.screen.chunk_rows()):
+
+    def bound(group: Group) -> FloatArray:
         left_out = None if exclude is None else exclude[group.members]
-        lower[group.members] = _group_bound(triplets, x[group.members], group, n_neighbors, method, left_out)
+        return _group_bound(triplets, x[group.members], group, n_neighbors, method, left_out)
+
+    done = 0
+    parts = groups(labels, exclude, triplets, triplets.reference.screen.chunk_rows())
+    for group, found in in_parallel(bound, parts):
+        lower[group.members] = found
         done += len(group.members)
         report(callback, done, len(x))
     return lower

@@ -58,10 +58,13 @@ def by_length(needed: IntArray, shortest: int) -> list[tuple[IntArray, int]]:
     return [(part, max(shortest, int(needed[part].max()))) for part in parts if len(part)]
 
 
-def find_candidates(triplets: Triplets, rows: Rows, m: int, width: int, exclude: IntArray | None) -> Candidates:
+def find_candidates(
+    triplets: Triplets, rows: Rows, m: int, width: int, exclude: IntArray | None, nearest: int = NEAREST
+) -> Candidates:
     """Candidates for S_m; every test point has at least m+1 positives.
 
-    `exclude` holds places in class order that do not exist for a test point, padded with -1.
+    `exclude` holds places in class order that do not exist for a test point, padded with -1. Bound (b) uses the
+    `nearest` positives.
     """
     reference = triplets.reference
     screened = reference.screen.query(rows.u, rows.slack)
@@ -72,7 +75,7 @@ def find_candidates(triplets: Triplets, rows: Rows, m: int, width: int, exclude:
 
     start, stop = rows.positives.start, rows.positives.stop
     p_high = screened.lower[:, start:stop] + screened.width(rows.positives)
-    n_nearest = min(stop - start, max(NEAREST, 4 * (m + 1)))
+    n_nearest = min(stop - start, max(nearest, 4 * (m + 1)))
     near = torch.topk(p_high, n_nearest, dim=1, largest=False)
     near_place = near.indices + start
     reach = away.gather(1, near_place[:, : m + 1]).amax(dim=1)

@@ -19,11 +19,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..parallel import in_parallel
 from ..progress import Callback, report
 from ..rounding import BoolArray, FloatArray, IntArray, gamma, norm
 from .agreement import sides_meet
-from .bounds import groups
-from .candidates import WIDTH, Candidates, by_length, find_candidates
+from .bounds import Group, groups
+from .candidates import NEAREST, WIDTH, Candidates, by_length, find_candidates
 from .qp import least_distance
 from .rows import Rows
 from .triplet import Triplets
@@ -33,6 +34,8 @@ MARGIN_STEPS = (1.0, 1e2, 1e4, 1e5)
 NEW_CONSTRAINTS = 4
 MAX_ROUNDS = 100
 ROWS_AT_ONCE = 4
+NEAREST_OF_MANY = 16  # positives that rule out most negatives of a long list
+DUAL_BYTES = 16 * 2**20
 
 Flips = Callable[[NDArray[np.floating], IntArray], BoolArray]
 """``flips(points, members)``: which of the points, perturbed versions of those members, are misclassified."""
@@ -59,12 +62,8 @@ class Problem:
     basis: list[int] = field(default_factory=list)  # constraints of the last solution, and their multipliers
     multipliers: FloatArray = field(default_factory=lambda: np.empty(0))
     delta: FloatArray | None = None
-    feasible: bool = True
+    size: float = np.inf  # of delta; +inf where no δ meets the constraints
     settled: bool = False
-
-    @property
-    def size(self) -> float:
-        return np.inf if self.delta is None or not self.feasible else float(np.linalg.norm(self.delta))
 
 
 def exact_radius(
@@ -78,21 +77,25 @@ def exact_radius(
     """The radius of each test point, all of them classified as `labels` by 1-NN, ℓ2 without a box."""
     n = len(x)
     result = Interval(np.empty(n), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(n, dtype=bool))
-    done = 0
-    for group in groups(labels, exclude, triplets, min(256, triplets.reference.screen.chunk_rows())):
+
+    def fill(group: Group) -> None:
         members = group.members
         if group.counts.sum() == group.counts[group.label]:
             result.lower[members] = np.inf  # no other class is left to win
-        else:
-            places = None
-            if exclude is not None:
-                left_out = exclude[members]
-                places = np.where(left_out >= 0, triplets.reference.rank[left_out], -1)
-            search = _GroupSearch(triplets, x[members], group.label, places)
-            search.run()
-            result.lower[members] = search.lower
-            search.attack(flips, members, result)
-        done += len(members)
+            return
+        places = None
+        if exclude is not None:
+            left_out = exclude[members]
+            places = np.where(left_out >= 0, triplets.reference.rank[left_out], -1)
+        search = _GroupSearch(triplets, x[members], group.label, places)
+        search.run()
+        result.lower[members] = search.lower
+        search.attack(flips, members, result)
+
+    done = 0
+    chunk = min(256, triplets.reference.screen.chunk_rows())
+    for group, _ in in_parallel(fill, groups(labels, exclude, triplets, chunk)):
+        done += len(group.members)
         report(callback, done, n)
     result.lower = np.minimum(result.lower, result.upper)
     result.exact = sides_meet(result.lower, result.upper, triplets, x, 1, exclude)
@@ -114,12 +117,13 @@ class _GroupSearch:
     def run(self) -> None:
         """Fill `lower`, `incumbent` and `solved`, with wider candidate lists where the first was too short."""
         self._with_lists(np.arange(len(self.x)), WIDTH, self.rows)
-        for b, problems in enumerate(self.solved):
-            self.lower[b] = min([self.lower[b], *(self._dual_bound(problem) for problem in problems)])
+        problems = [problem for found in self.solved for problem in found]
+        np.minimum.at(self.lower, [problem.b for problem in problems], self._dual_bounds(problems))
 
     def _with_lists(self, members: IntArray, width: int, rows: Rows) -> None:
         left_out = None if self.exclude is None else self.exclude[members]
-        candidates = find_candidates(self.triplets, rows, 0, width, left_out)
+        nearest = NEAREST if width <= WIDTH else NEAREST_OF_MANY
+        candidates = find_candidates(self.triplets, rows, 0, width, left_out, nearest)
         short = self._search(members, candidates)
         needed = candidates.promising(short, self.incumbent[members[short]])
         del candidates  # it holds a bound for every pair
@@ -193,9 +197,9 @@ class _GroupSearch:
         twin, order = self.triplets.reference.twin, self.triplets.reference.order
         slack[twin[self._indices] == twin[order[j]][:, None]] = np.inf  # an M-identical positive never interferes
         distance = -slack / below
-        for q, problem in enumerate(problems):
+        for problem, places in zip(problems, _most_violated(distance), strict=True):
             if not problem.chosen:
-                problem.chosen = _most_violated(distance[q], NEW_CONSTRAINTS)
+                problem.chosen = places
         active = np.arange(len(problems))
         for _ in range(MAX_ROUNDS):
             for a in active:
@@ -219,18 +223,19 @@ class _GroupSearch:
         h = self.triplets.h
         problem.basis = list(problem.chosen)
         normals = h[problem.j] - h[chosen + self.rows.positives.start]
-        lengths = np.linalg.norm(normals, axis=1)
+        lengths = np.sqrt(np.einsum("id,id->i", normals, normals))
         offsets = -slack[chosen]
-        if float(offsets.max(initial=-np.inf)) <= 0:
-            problem.delta, problem.multipliers = np.zeros(h.shape[1]), np.zeros(len(chosen))
+        if not len(chosen) or offsets.max() <= 0:
+            problem.delta, problem.size, problem.multipliers = np.zeros(h.shape[1]), 0.0, np.zeros(len(chosen))
             return
-        still = lengths == 0  # a constraint without a direction: met, or never met
-        lengths[still] = np.where(offsets[still] > 0, offsets[still], 1.0)
-        offsets[still] = np.maximum(offsets[still], 0.0)
-        problem.delta, multipliers, problem.feasible = least_distance(normals / lengths[:, None], offsets / lengths)
+        if not lengths.all():  # a constraint without a direction: met, or never met
+            still = lengths == 0
+            lengths[still] = np.where(offsets[still] > 0, offsets[still], 1.0)
+            offsets[still] = np.maximum(offsets[still], 0.0)
+        problem.delta, multipliers, feasible = least_distance(normals / lengths[:, None], offsets / lengths)
+        problem.size = float(np.linalg.norm(problem.delta)) if feasible else np.inf
         problem.multipliers = multipliers / lengths
-        if not problem.feasible or problem.size > cutoff[problem.b] * (1 + 1e-9):
-            problem.settled = True
+        problem.settled = not feasible or problem.size > cutoff[problem.b] * (1 + 1e-9)
 
     def _add_violated(self, problems: list[Problem], slack: FloatArray, below: FloatArray, margin: FloatArray) -> None:
         delta = np.stack([p.delta for p in problems if p.delta is not None])
@@ -238,8 +243,7 @@ class _GroupSearch:
         own = np.einsum("qd,qd->q", delta, self.triplets.h[[p.j for p in problems]])
         violation = products - own[:, None] - slack
         violation[violation <= margin[:, None] / 2] = -np.inf
-        for q, problem in enumerate(problems):
-            worst = _most_violated(violation[q] / below[q], NEW_CONSTRAINTS)
+        for problem, worst in zip(problems, _most_violated(violation / below), strict=True):
             fresh = [i for i in worst if i not in problem.chosen]
             if not fresh:
                 problem.settled = True
@@ -247,33 +251,42 @@ class _GroupSearch:
             binding = [i for i, weight in zip(problem.basis, problem.multipliers, strict=True) if weight > 0]
             problem.chosen = binding + fresh
 
-    def _dual_bound(self, problem: Problem) -> float:
-        """A valid lower bound on the program's optimum from its multipliers, rounded down."""
-        used = problem.multipliers > 0
-        if not used.any():
-            return problem.floor
+    def _dual_bounds(self, problems: list[Problem]) -> FloatArray:
+        """A valid lower bound on each program's optimum from its multipliers, rounded down."""
+        bounds = np.array([p.floor for p in problems])
+        proving = [q for q, p in enumerate(problems) if (p.multipliers > 0).any()]
+        step = max(1, DUAL_BYTES // (8 * self.x.shape[1] * max((len(problems[q].basis) for q in proving), default=1)))
+        for start in range(0, len(proving), step):
+            some = proving[start : start + step]
+            bounds[some] = self._merged([problems[q] for q in some], bounds[some])
+        return bounds
+
+    def _merged(self, problems: list[Problem], floor: FloatArray) -> FloatArray:
+        """The same where every program has a multiplier: its constraints, weighted by them, added up to one."""
         reference, threat = self.triplets.reference, self.triplets.threat
-        weight = problem.multipliers[used] / problem.multipliers.max()  # any positive factor will do
-        chosen = np.array(problem.basis)[used]
+        used = [p.multipliers > 0 for p in problems]
+        counts = np.array([u.sum() for u in used])
+        first, of = np.cumsum(counts) - counts, np.repeat(np.arange(len(problems)), counts)
+        # any positive factor will do
+        weight = np.concatenate([p.multipliers[u] / p.multipliers.max() for p, u in zip(problems, used, strict=True)])
+        chosen = np.concatenate([np.array(p.basis)[u] for p, u in zip(problems, used, strict=True)])
         positives = reference.points(self._indices[chosen])
-        negative = reference.points(reference.order[[problem.j]])
-        x = self.rows.x[problem.b]
-        _, p_high = self.triplets.distance_interval(x, positives)
-        n_low, _ = self.triplets.distance_interval(x, negative)
-        terms = weight * (n_low - p_high) / 2
-        rounding = gamma(len(terms) + 8)
-        above = float(terms.sum() - rounding * np.abs(terms).sum())
-        difference = negative - positives
-        merged = (weight @ np.abs(difference))[None]
-        vector = threat.reduce(reference.metric.apply((weight @ difference)[None]))
+        negatives = reference.points(reference.order[[p.j for p in problems]])
+        x = self.rows.x[[p.b for p in problems]]
+        _, p_high = self.triplets.distance_interval(x[of], positives)
+        n_low, _ = self.triplets.distance_interval(x, negatives)
+        terms = weight * (n_low[of] - p_high) / 2
+        rounding = gamma(int(counts.max()) + 8)
+        above = np.add.reduceat(terms, first) - rounding * np.add.reduceat(np.abs(terms), first)
+        difference = weight[:, None] * (negatives[of] - positives)
+        merged = np.add.reduceat(np.abs(difference), first, axis=0)
+        vector = threat.reduce(reference.metric.apply(np.add.reduceat(difference, first, axis=0)))
         error = threat.reduce(reference.metric.absolute_apply(merged)) * (reference.gamma + 2 * rounding)
-        below = float(norm(np.abs(vector) + error)[0]) * (1 + gamma(vector.shape[1] + 8))
-        if self.triplets.underflows(vector, error, merged)[0]:
-            return problem.floor
-        if below == 0:
-            return np.inf if above > 0 else problem.floor
-        bound = above / below
-        return bound if bound > problem.floor else problem.floor  # where it is not a number, too
+        below = norm(np.abs(vector) + error) * (1 + gamma(vector.shape[1] + 8))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = np.where((below == 0) & (above > 0), np.inf, above / below)
+        bound[self.triplets.underflows(vector, error, merged)] = -np.inf
+        return np.where(bound > floor, bound, floor)  # the floor where it is not a number, too
 
     def attack(self, flips: Flips, members: IntArray, result: Interval) -> None:
         """Turn solutions into points that are really misclassified, stepping further inside where needed."""
@@ -302,8 +315,9 @@ class _GroupSearch:
         result.adversarial[at] = points[fooled]
 
 
-def _most_violated(violation: FloatArray, count: int) -> list[int]:
-    """The places of the `count` largest finite entries."""
-    count = min(count, len(violation))
-    places = np.argpartition(-violation, count - 1)[:count]
-    return [int(i) for i in places if violation[i] > -np.inf]
+def _most_violated(violation: FloatArray) -> list[list[int]]:
+    """The places of the few largest finite entries of each row."""
+    count = min(NEW_CONSTRAINTS, violation.shape[1])
+    places = np.argpartition(violation, -count, axis=1)[:, -count:]
+    finite = np.take_along_axis(violation, places, axis=1) > -np.inf
+    return [row[kept].tolist() for row, kept in zip(places, finite, strict=True)]

@@ -80,6 +80,6 @@ def shards(n: int, method: str) -> list[IntArray]:
     elif method in ("search", "whitebox"):
         first, size = 2, int(np.clip(n // 100, 4, 16))
     else:
-        first, size = 8, int(np.clip(n // 25, 16, 384))
+        first, size = 8, int(np.clip(n // 16, 16, 768))
     edges = [0, *range(min(first, n), n, size), n]
     return [np.arange(start, stop) for start, stop in pairwise(edges) if stop > start]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ..threads import cores
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -20,12 +22,11 @@ class Limits:
 
     @classmethod
     def default(cls) -> Limits:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         text = os.environ.get("ARML_JOBS", "").strip()
         if text and not (text.isdigit() and int(text) > 0):
             raise ValueError(f"ARML_JOBS must be a positive number of jobs; got {text!r}")
-        jobs = int(text) if text else max(2, cores // 2)
-        return cls(jobs, max(1, cores // jobs))
+        jobs = int(text) if text else max(2, cores() // 2)
+        return cls(jobs, max(1, cores() // jobs))
 
 
 class Devices:

@@ -17,6 +17,7 @@ from ..jobs.spec import RunSpec
 from ..learners.storage import load_metric, save_metric
 from ..metric import Metric
 from ..results import Evaluation, read_results, write_results
+from ..threads import cores
 
 METRICS = "metrics"
 LARGEST_METRIC = 256
@@ -26,8 +27,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 
 def machine() -> str:
     """The class of this machine, not its name."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return f"{cores}-core {platform.machine().replace('_', '-')} CPU"
+    return f"{cores()}-core {platform.machine().replace('_', '-')} CPU"
 
 
 def versions() -> dict[str, str]:

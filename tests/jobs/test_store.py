@@ -194,7 +194,7 @@ def test_dataset_survives_storage(name):
 def test_blocks_cover_every_row_once_and_are_always_the_same(n, method):
     blocks = shards(n, method)
     assert np.array_equal(np.concatenate(blocks), np.arange(n))
-    assert all(len(block) <= 512 for block in blocks)
+    assert all(len(block) <= 768 for block in blocks)
     assert len(blocks[0]) == (min(n, 512) if method == "boundary" else min(n, 2 if method == "search" else 8))
     assert [b.tolist() for b in blocks] == [b.tolist() for b in shards(n, method)]
 
