@@ -91,12 +91,21 @@ def release_worker(database: Database) -> None:
 
 
 def stop_worker(paths: Paths, database: Database) -> bool:
-    """End the worker; running jobs go back to the queue and wait for the next start. False if none lives."""
+    """End the worker; running jobs go back to the queue and wait for the next start. False if none lives.
+
+    One that this process has started and that does not hold the lock yet is ended too.
+    """
     pid = worker_pid(paths)
+    starting, _ = _started.pop(paths.root, (None, 0.0))
+    if starting is not None and starting.pid != pid and starting.poll() is None:
+        starting.kill()
+        starting.wait()
+        if not pid:
+            _hold(database)
+            return True
     if not pid:
         return False
-    with database.writing() as connection:
-        connection.execute("UPDATE worker SET held = 1")
+    _hold(database)
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     until = time.monotonic() + STOP_SECONDS
@@ -106,5 +115,9 @@ def stop_worker(paths: Paths, database: Database) -> bool:
                 os.kill(pid, signal.SIGKILL)
             break
         time.sleep(0.05)
-    _started.pop(paths.root, None)
     return True
+
+
+def _hold(database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute("INSERT INTO worker VALUES (1, 0, 0, 0, 1) ON CONFLICT (one) DO UPDATE SET held = 1")

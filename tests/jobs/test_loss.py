@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, load_dataset
-from arml_core.jobs import Client
+from arml_core.jobs import Client, launch
 from arml_core.jobs.launch import start_worker, worker_pid
 from arml_core.jobs.paths import Paths
 from arml_core.learners.arml import ARML
@@ -87,7 +87,7 @@ def test_arml_learns_the_same_metric_when_its_process_is_killed(home):
 def test_everything_killed_at_once(home):
     code = """
 import time
-from arml_core.jobs import Client
+from arml_core.jobs import Client, launch
 from tests.jobs.busy import in_the_middle
 print(*in_the_middle(Client()), flush=True)
 time.sleep(600)
@@ -105,7 +105,7 @@ time.sleep(600)
 def test_server_killed_while_its_job_runs(home):
     code = """
 import time
-from arml_core.jobs import Client
+from arml_core.jobs import Client, launch
 client = Client()
 job = client.train("moons", "steady", {"n_steps": 300}).id
 while not client.status(job).done:
@@ -137,6 +137,16 @@ def test_worker_that_is_stopped_gives_its_jobs_back_and_stays_stopped(home):
     client.start_worker()
     assert client.wait(job, PATIENCE).state == "done"
     assert "continues after step" in client.log(job)
+
+
+def test_worker_that_has_only_just_been_started_is_stopped_too(home):
+    client = Client()
+    client.start_worker()
+    process, _ = launch._started[client.store.paths.root]
+    assert client.stop_worker()
+    assert process.poll() is not None
+    assert client.worker().held
+    assert not client.stop_worker()
 
 
 def test_two_workers_at_the_same_moment_one_wins(home):
