@@ -27,6 +27,8 @@ BEST_IS = {
     "attackable": "low",
     "median radius": "high",
 }
+BARS = "bars"
+"""Marks the layout of such bars for whoever draws them without Plotly."""
 Trace = dict[str, Any]
 
 
@@ -108,6 +110,7 @@ def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LI
         )
     axis = {"zeroline": False, "tickfont": {"color": style.muted, "size": 12}, "fixedrange": True}
     layout = {
+        "meta": BARS,
         "height": height or 96 + 34 * len(lines),
         "barmode": "stack",
         "bargap": 0.3,

@@ -28,7 +28,7 @@ WIDTHS = {390: 844, 1280: 900, 1920: 1080}
 POINTS = PointsSpec("evaluation", 20)
 SETTINGS = {"n_components": 2}
 BARS = """([chart, metric, proved]) => {
-  const bars = document.querySelectorAll('.js-plotly-plot')[chart]?._fullData ?? [];
+  const bars = document.querySelectorAll('.arml-chart')[chart]?.figure?.data ?? [];
   const shares = bars.map(part => part.x[Array.from(part.y).indexOf(metric)]);
   return shares.length === 3 && Math.abs(shares[0] - proved) < 1e-9 ? shares : null;
 }"""

@@ -1,5 +1,6 @@
-// A figure that is redrawn in place: planes by hand, everything else by Plotly, which is loaded when it is needed.
+// A figure that is redrawn in place: planes and bars by hand, the rest by Plotly, which is loaded when it is needed.
 const CONFIG = {displayModeBar: false, doubleClick: false, showTips: false};
+const BY_HAND = {plane: drawPlane, bars: drawBars};
 const read = data => typeof data === 'string' ? data : new TextDecoder().decode(data);
 
 const TRIES = 20, PAUSE_MS = 1000;  // a server that is just being restarted is asked again
@@ -29,8 +30,8 @@ function fit(box) {
 }
 
 async function draw(box) {
-  if (box.Plotly) await drawWithPlotly(box);
-  else drawPlane(box);
+  if (box.byHand) box.byHand(box);
+  else await drawWithPlotly(box);
   box.dataset.drawn = 'yes';
   box.dispatchEvent(new CustomEvent('arml-drawn', {bubbles: true}));
 }
@@ -95,11 +96,11 @@ export default async function ({ data, parentElement }) {
   if (box.text === text) return;
   box.text = text;
   const {alt, figure, address, mark} = JSON.parse(text);
-  const isPlane = figure.layout.meta === 'plane' && !figure.layout.showlegend;  // Plotly names them in a legend
+  box.byHand = figure.layout.showlegend ? undefined : BY_HAND[figure.layout.meta];  // Plotly draws legends of planes
   box.setAttribute('role', 'figure');
   box.setAttribute('aria-label', alt);
   box.style.minHeight = `${figure.layout.height}px`;
-  if (isPlane) unpackLines(figure);
+  if (box.byHand) unpackLines(figure);
   else box.Plotly = await plotly(address);
   if (box.text !== text || !box.isConnected) return;  // a newer figure has come meanwhile
   figure.layout.width = Math.floor(box.clientWidth) || undefined;

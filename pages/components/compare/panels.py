@@ -91,22 +91,24 @@ def show_charts(charts: list[Chart], scene: Scene) -> None:
             on_change=on_change("eps", lambda value: float(f"{value:.12g}")),
         )
         epsilon = current_epsilon(CHOICES.current(), charts)
+    ranked = [ranked_at(chart, epsilon) for chart in charts]
     if len(charts) == 1:
         left, right = st.columns([5, 3], gap="medium")
         with left:
             _show_curves(charts[0], 0, epsilon, view)
         with right:
-            _show_bars(charts[0], 0, epsilon, view)
+            _show_bars(charts[0], 0, ranked[0], epsilon, view)
             _show_notes(charts[0])
     for first in range(0, len(charts) if len(charts) > 1 else 0, 2):
         for index, column in zip(range(first, len(charts)), st.columns(2, gap="medium"), strict=False):
             with column:
                 _show_curves(charts[index], index, epsilon, view)
-                _show_bars(charts[index], index, epsilon, view)
+                _show_bars(charts[index], index, ranked[index], epsilon, view)
                 _show_notes(charts[index])
     if "table" not in view.hide:
-        for index, chart in enumerate(charts):
-            _show_table(chart, index, epsilon, titled=len(charts) > 1)
+        for index, (chart, table) in enumerate(zip(charts, ranked, strict=True)):
+            if isinstance(table, pd.DataFrame):  # else it is said above the bars
+                _show_table(chart, index, table, epsilon, titled=len(charts) > 1)
         st.caption(TABLE_CAPTION)
     with st.expander("The formula"):
         st.markdown(FORMULA)
@@ -163,32 +165,31 @@ def _exports(chart: Chart, index: int, upto: float, confidence: float | None) ->
         )
 
 
-def _show_bars(chart: Chart, index: int, epsilon: float, view: View) -> None:
+def _show_bars(chart: Chart, index: int, ranked: pd.DataFrame | str, epsilon: float, view: View) -> None:
     if "bars" in view.hide:
         return
     st.markdown(f"**What is known at ε = {epsilon:g}**")
-    try:
-        table = verdicts_table(chart.lines, epsilon)
-        order = list(table["method"])
-        bars = verdicts_spec(sorted(chart.lines, key=lambda line: order.index(line.name)), epsilon, current_style())
-    except ValueError as reason:
-        st.error(
-            f"These results contradict each other: {plain(str(reason))}. One of them was not made for this metric."
-        )
+    if isinstance(ranked, str):
+        st.error(f"These results contradict each other: {plain(ranked)}. One of them was not made for this metric.")
         return
+    order = list(ranked["method"])
     show_chart(
-        bars,
+        verdicts_spec(sorted(chart.lines, key=lambda line: order.index(line.name)), epsilon, current_style()),
         key=f"cmp_bars{index}",
         alt=f"Shares of points proved safe, undecided and flipped at ε = {epsilon:g}; the table has the numbers.",
     )
     st.caption(BARS_CAPTION)
 
 
-def _show_table(chart: Chart, index: int, epsilon: float, titled: bool) -> None:
+def ranked_at(chart: Chart, epsilon: float) -> pd.DataFrame | str:
+    """The table at a radius, or why the results cannot all be true."""
     try:
-        table = verdicts_table(chart.lines, epsilon)
-    except ValueError:  # said above the bars
-        return
+        return verdicts_table(chart.lines, epsilon)
+    except ValueError as reason:
+        return str(reason)
+
+
+def _show_table(chart: Chart, index: int, table: pd.DataFrame, epsilon: float, titled: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {plain(chart.title)}' if titled else ''}**", width="content")
         st.download_button(
