@@ -69,21 +69,19 @@ def _print_list(jobs: list[JobStatus]) -> None:
 
 
 def _progress(job: JobStatus) -> str:
+    from ..learners.estimation import duration  # loads the learners, which most commands do not need
+
     if job.position is not None:
         return f"place {job.position}"
     if not job.is_active or not job.total:
         return f"{job.finished - job.started:.1f} s" if job.finished and job.started else job.phase
-    left = "" if job.seconds_left is None else f", {_duration(job.seconds_left)} left"
+    left = "" if job.seconds_left is None else f", {duration(job.seconds_left)} left"
     return f"{job.done}/{job.total}{left}"
 
 
 def _why(job: JobStatus) -> str:
     text = job.reason or job.note
     return f"\n            {text}" if text else ""
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _show(client: Client, job: JobStatus) -> None:

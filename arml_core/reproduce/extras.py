@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from ..figures.words import radius_down
 from ..results import Evaluation, read_results
 from . import facts, published
+from .beside import spread
 from .keep import file_of
 from .markdown import errors_table, row, rule
 from .plan import SENSITIVITY_SETS
@@ -93,9 +92,8 @@ def _sensitivity(folder: Path) -> Iterator[str]:
 
 def _spread(chosen: list[Evaluation]) -> str:
     """How far apart the curves lie, in words."""
-    at = published.radii(chosen[0].dataset)
-    errors = np.array([[float((e.radii <= radius).mean()) for radius in at] for e in chosen])
-    return f"the errors at a radius differ by at most {np.ptp(errors, axis=0).max():.3f}"
+    apart = spread(chosen, published.radii(chosen[0].dataset))
+    return f"the errors at a radius differ by at most {apart:.3f}"
 
 
 def _runtime(folder: Path) -> Iterator[str]:

@@ -16,11 +16,12 @@ from ..jobs.slots import Limits
 from ..jobs.spec import PointsSpec, RunSpec, key_of
 from ..jobs.status import JobStatus
 from ..knn import MahalanobisKNN
+from ..learners.estimation import duration
 from ..progress import Callback
 from .keep import machine, versions
 from .plan import SEED, Step
 from .published import METHODS, TITLES, K
-from .run import Progress, Say, Watched, duration, failure_of, fingerprint_of, seconds_of, watch
+from .run import Progress, Say, Watched, failure_of, fingerprint_of, seconds_of, watch
 
 DATASETS_FILE = "datasets.json"
 RUNTIME_FILE = "runtime.json"

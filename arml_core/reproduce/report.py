@@ -10,6 +10,7 @@ import numpy as np
 from ..attack.boundary import STEPS
 from ..results import Evaluation
 from . import extras, published
+from .beside import TABLE_1, TABLE_2
 from .markdown import errors_cells, row, rule
 from .observations import COLUMNS as OBSERVED
 from .observations import check
@@ -134,7 +135,7 @@ def _verdict(tables: Tables, dataset: str, learner: str, column: str) -> str:
 def _table_1(tables: Tables) -> Iterator[str]:
     yield "## Table 1: exact robust errors of 1-NN\n"
     for dataset in TITLES:
-        yield from _section(tables, dataset, {"exact": ("exact",)})
+        yield from _section(tables, dataset, TABLE_1)
 
 
 def _table_2(tables: Tables) -> Iterator[str]:
@@ -144,12 +145,8 @@ def _table_2(tables: Tables) -> Iterator[str]:
         "white-box attack are not in the paper: what `search` proves and what the white-box attack finds enclose the "
         "true error.\n"
     )
-    halves: dict[published.Column, tuple[str, ...]] = {
-        "certified": ("theorem1", "votes", "search"),
-        "empirical": ("boundary-box", "boundary", "whitebox"),
-    }
     for dataset in TITLES:
-        yield from _section(tables, dataset, halves)
+        yield from _section(tables, dataset, TABLE_2)
 
 
 def _section(tables: Tables, dataset: str, halves: Mapping[published.Column, tuple[str, ...]]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from ..jobs.owners import PUBLIC
 from ..jobs.spec import GIVEN, EvaluationSpec, RunSpec, key_of
 from ..jobs.states import DONE, LOST, MAX_ATTEMPTS, RUNNING
 from ..jobs.status import JobStatus
-from ..learners.estimation import Rates, estimate
+from ..learners.estimation import Rates, duration, estimate
 from ..metric import Metric
 from ..results import Evaluation
 from .keep import add_metric, add_result, described, kept_metric
@@ -233,9 +233,3 @@ def seconds_of(status: JobStatus) -> float:
 
 def _short(evaluation: Evaluation) -> str:
     return f"{len(evaluation)} points, clean error {1 - evaluation.correct.mean():.3f}"
-
-
-def duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
