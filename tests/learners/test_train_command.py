@@ -88,12 +88,24 @@ def test_ctrl_c_in_the_middle_says_so_and_leaves_nothing(learner, tmp_path):
         command = [sys.executable, "-m", "arml_core", "train", "digits", learner, "--force", "-o", str(path)]
         command += [word for setting in settings for word in ("-p", setting)]
         process = subprocess.Popen(
-            command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+            command,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            preexec_fn=lambda: signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            ),  # not so in a background shell
         )
-        assert "digits" in process.stdout.readline().lower()  # it is past its imports
-        time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        try:
+            assert "digits" in process.stdout.readline().lower()  # it is past its imports
+            time.sleep(1.0)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
         assert process.returncode in (130, -signal.SIGINT), said  # a shell shows 130 for either
         assert said.rstrip().endswith("stopped")
         assert "Traceback" not in said
