@@ -95,9 +95,7 @@ def test_ctrl_c_in_the_middle_says_so_and_leaves_nothing(learner, tmp_path):
             stderr=subprocess.PIPE,
             text=True,
             bufsize=1,
-            preexec_fn=lambda: signal.signal(
-                signal.SIGINT, signal.SIG_DFL
-            ),  # not so in a background shell
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # not so in a background shell
         )
         try:
             assert "digits" in process.stdout.readline().lower()  # it is past its imports
