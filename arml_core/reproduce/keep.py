@@ -12,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..datasets.base import content_hash
 from ..jobs.spec import RunSpec
 from ..learners.storage import load_metric, save_metric
@@ -67,10 +69,12 @@ def add_result(folder: Path, evaluation: Evaluation, several: bool = False) -> b
 
 
 def add_metric(folder: Path, evaluation: Evaluation, metric: Metric) -> None:
-    """Keep the metric an evaluation was made with, if it is small and was learned."""
+    """Keep the metric an evaluation was made with, if it is small and was learned and is not the one kept already."""
     if evaluation.learner == "euclidean" or metric.components.shape[1] > LARGEST_METRIC:
         return
     path = file_of(folder / METRICS, evaluation.dataset, evaluation.learner)
+    if path.exists() and np.array_equal(load_metric(path).metric.components, metric.components):
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     save_metric(
         path,

@@ -115,6 +115,7 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     other = 2 * learned.components_  # as if from another machine
     info = {name: learned.info[name] for name in ("learner", "parameters", "dataset", "fingerprint", "seed")}
     save_metric(path, Metric.from_components(other), **info)
+    written = path.stat().st_mtime_ns
     before = {status.id for status in client.list()}
     said = []
     votes, changed = Step("iris", "arml", "votes", points, few), Step("iris", "arml", "votes", points, {"n_epochs": 10})
@@ -129,6 +130,7 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     x, y = data.evaluation(12)
     knn = MahalanobisKNN(11, metric=Metric.from_components(other)).fit(data.X_train, data.y_train)
     np.testing.assert_allclose(found.lower, knn.certify(x, y, method="votes").lower, rtol=1e-6, atol=1e-9)
+    assert path.stat().st_mtime_ns == written  # a file that holds this metric is not written anew
     assert kept_metric(tmp_path, "iris", training_of(changed)) is None
 
 
