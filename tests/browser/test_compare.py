@@ -28,10 +28,13 @@ WIDTHS = {390: 844, 1280: 900, 1920: 1080}
 POINTS = PointsSpec("evaluation", 20)
 SETTINGS = {"n_components": 2}
 BARS = """([chart, metric, proved]) => {
-  const bars = document.querySelectorAll('.arml-chart')[chart]?.figure?.data ?? [];
-  const shares = bars.map(part => part.x[Array.from(part.y).indexOf(metric)]);
+  const svg = document.querySelectorAll('.arml-chart')[chart]?.querySelector('svg.arml-plane');
+  const wide = shape => Number(shape.querySelector('rect').getAttribute('width'));
+  const of = piece => piece.querySelector('title')?.textContent.startsWith(`${metric}\\n`);
+  const shares = [...(svg?.querySelectorAll('g') ?? [])].filter(of).map(piece => wide(piece) / wide(svg));
   return shares.length === 3 && Math.abs(shares[0] - proved) < 1e-9 ? shares : null;
 }"""
+"""The three pieces of a bar as drawn, in shares of the plot, once the first is as long as it should be."""
 
 
 @pytest.fixture(scope="module")

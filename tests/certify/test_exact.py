@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from arml_core import MahalanobisKNN, Metric, ThreatModel
+from arml_core.certify import exact
 from tests import oracles
 
 from .cases import LAYOUTS, METRICS, Case, assert_same_radius, make_case, make_metric
@@ -215,3 +216,15 @@ def test_a_negative_that_training_order_always_holds_back_overflows_nothing():
     threat = ThreatModel(frozen=[0, 2])
     found = knn.certify([[0.0, -1.0, -2.0]], method="exact", threat=threat)
     assert found.lower[0] >= knn.certify([[0.0, -1.0, -2.0]], threat=threat).lower[0]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_dual_bounds_of_many_programs_at_once_are_those_of_each(metric, monkeypatch):
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, 150)
+    x = rng.normal(size=(150, 4)) + y[:, None]
+    knn = MahalanobisKNN(1, metric=make_metric(metric, 4, rng)).fit(x, y)
+    together = knn.certify(x, y, exclude=np.arange(150), method="exact")
+    monkeypatch.setattr(exact, "DUAL_BYTES", 1)
+    alone = knn.certify(x, y, exclude=np.arange(150), method="exact")
+    np.testing.assert_allclose(together.lower, alone.lower, rtol=1e-12)
