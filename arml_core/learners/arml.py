@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+from torch.optim.adam import adam
 
 from ..device import resolve_device
 from ..metric import Metric
@@ -27,8 +28,15 @@ OBJECTIVES = ("sampled", "unsampled")
 FULL_BATCH = 10_000
 LARGE_BATCH = 6_000
 EXPLODED = 1e6
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""What Adam remembers."""
+ADAM: dict[str, Any] = {
+    "beta1": 0.9,
+    "beta2": 0.999,
+    "eps": 1e-8,
+    "weight_decay": 0.0,
+    "amsgrad": False,
+    "maximize": False,
+}
+"""The defaults of torch.optim.Adam. Its function is called as it is: on small data the class takes longer."""
 
 
 class ARML(MahalanobisLearner):
@@ -128,7 +136,7 @@ class ARML(MahalanobisLearner):
         kept = slice(None) if not held.any() else ~held  # a slice does not copy the data
         points = SortedByClass(X[kept], codes[kept], device, dtype)
         run = _Run(
-            g=torch.tensor(start, dtype=dtype, device=device, requires_grad=True),
+            g=torch.tensor(start, dtype=dtype, device=device),
             points=points,
             picks=self._picks(points, seed),
             loss=check_choice("loss", self.loss, tuple(LOSSES)),
@@ -152,7 +160,7 @@ class ARML(MahalanobisLearner):
         default = len(points) if len(points) <= FULL_BATCH else LARGE_BATCH
         batch = default if self.batch_size is None else check_int("batch_size", self.batch_size, 1)
         generator = torch.Generator(device=points.x.device).manual_seed(seed)
-        return SampledPicks(points, k, batch, generator)
+        return SampledPicks(points, k, batch, generator, check_int("refresh", self.refresh, 1))
 
 
 @dataclass
@@ -169,21 +177,22 @@ class _Run:
     held_out: HeldOut | None = None
 
     def __post_init__(self) -> None:
-        self.optimizer = torch.optim.Adam([self.g], lr=self.learning_rate)
+        self.moments = {"exp_avg": torch.zeros_like(self.g), "exp_avg_sq": torch.zeros_like(self.g)}
+        self.moments["step"] = torch.zeros((), device="cpu")  # Adam counts there
         self.losses, self.radii = self.g.new_zeros(self.n_epochs), self.g.new_zeros(self.n_epochs)
         self.done = 0
 
     def train(self, callback: Callback | None) -> Learned:
-        g, x, optimizer, losses, radii = self.g, self.points.x, self.optimizer, self.losses, self.radii
+        g, losses, radii = self.g, self.losses, self.radii
         for epoch in range(self.done, self.n_epochs):
             if epoch % self.refresh == 0:
                 self._stop_if_broken(losses[:epoch])
                 if self.held_out is not None and self.held_out.should_stop(g, epoch):
                     break
-                self.picks.refresh(g.detach())
-            anchors, positive, negative = self.picks.draw(g.detach())
-            losses[epoch], g.grad, radius = loss_and_gradient(g, x[anchors], x[positive], x[negative], self.loss)
-            optimizer.step()
+                self.picks.refresh(g)
+            u, v = self.picks.draw(g)
+            losses[epoch], gradient, radius = loss_and_gradient(g, u, v, self.loss)
+            self._update(gradient)
             radii[epoch] = radius.clamp_(min=0).mean()
             self.done = epoch + 1
             if callback is not None:
@@ -196,27 +205,29 @@ class _Run:
         best, history["held_out_loss"] = self.held_out.finish(g)
         return _as_numpy(best), history
 
+    def _update(self, gradient: Tensor) -> None:
+        """One step of Adam."""
+        first, second, step = self.moments.values()
+        adam([self.g], [gradient], [first], [second], [], [step], foreach=False, lr=self.learning_rate, **ADAM)
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything the rest of the training depends on, as plain arrays."""
-        moments = {name: self.optimizer.state[self.g][name] for name in MOMENTS}
-        kept = {"g": self.g, "losses": self.losses[: self.done], "radii": self.radii[: self.done], **moments}
+        kept = {"g": self.g, "losses": self.losses[: self.done], "radii": self.radii[: self.done], **self.moments}
         kept |= self.picks.state() | ({} if self.held_out is None else self.held_out.state())
-        return {name: value.detach().cpu().numpy().copy() for name, value in kept.items()}
+        return {name: value.cpu().numpy().copy() for name, value in kept.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a state; a ValueError if it is not of this training."""
         try:
             kept = {name: torch.as_tensor(np.array(value)) for name, value in state.items()}
             self.done = len(kept["losses"])
-            with torch.no_grad():
-                self.g.copy_(kept["g"])
-                self.losses[: self.done], self.radii[: self.done] = kept["losses"], kept["radii"]
-            moments = {name: kept[name].to(self.g) for name in MOMENTS[1:]}
-            self.optimizer.state[self.g].update(step=kept["step"], **moments)
+            self.losses[: self.done], self.radii[: self.done] = kept["losses"], kept["radii"]
+            for name, value in {"g": self.g, **self.moments}.items():
+                value.copy_(kept[name])
             self.picks.restore(kept)
             if self.held_out is not None:
                 self.held_out.restore(kept)
-        except (KeyError, RuntimeError, TypeError) as error:
+        except (KeyError, IndexError, RuntimeError, TypeError) as error:
             raise ValueError(f"the saved state is not one of this training: {error}") from error
 
     def _metric(self) -> Metric:
@@ -238,4 +249,4 @@ class _Run:
 
 
 def _as_numpy(values: Tensor) -> FloatArray:
-    return np.asarray(values.detach().cpu().numpy(), dtype=np.float64)
+    return np.array(values.cpu().numpy(), dtype=np.float64)

@@ -55,16 +55,16 @@ class HeldOut:
 
     def should_stop(self, g: Tensor, epoch: int) -> bool:
         """Evaluate G; true when no evaluation of the last `patience` epochs was the best."""
-        value = self._evaluate(g.detach())
+        value = self._evaluate(g)
         self._losses.append(value)
         if value < self._best:
-            self._best, self._best_epoch, self._best_g = value, epoch, g.detach().clone()
+            self._best, self._best_epoch, self._best_g = value, epoch, g.clone()
         return epoch - self._best_epoch >= self._patience
 
     def finish(self, g: Tensor) -> tuple[Tensor, FloatArray]:
         """The best G, the last one included, and the history of the held-out loss."""
-        last = self._evaluate(g.detach())
-        best = g.detach() if self._best_g is None or last < self._best else self._best_g
+        last = self._evaluate(g)
+        best = g if self._best_g is None or last < self._best else self._best_g
         return best, np.array([*self._losses, last])
 
     def state(self) -> dict[str, Tensor]:

@@ -56,11 +56,16 @@ class NeighbourLists:
     negative: Tensor  # (A, k)
     n_negative: Tensor  # (A,)
 
-    def draw(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """One positive and one negative of each anchor, each uniformly from its list (the paper's randnear)."""
+    def draw(self, generator: torch.Generator, times: int) -> tuple[Tensor, Tensor]:
+        """A positive and a negative of each anchor, uniformly from its lists (the paper's randnear), (times, A) each.
+
+        The numbers drawn are those of as many calls for one time each.
+        """
+        shape = (times, 2, len(self.positive))
+        uniform = torch.rand(shape, generator=generator, device=self.positive.device, dtype=torch.float32)
         return (
-            _draw_one(self.positive, self.n_positive, generator),
-            _draw_one(self.negative, self.n_negative, generator),
+            _take(self.positive, self.n_positive, uniform[:, 0]),
+            _take(self.negative, self.n_negative, uniform[:, 1]),
         )
 
 
@@ -164,8 +169,8 @@ def _smallest(values: Tensor, k: int) -> Tensor:
     return groups.gather(1, at // GROUP) * GROUP + at % GROUP
 
 
-def _draw_one(lists: Tensor, lengths: Tensor, generator: torch.Generator) -> Tensor:
-    uniform = torch.rand(len(lists), generator=generator, device=lists.device, dtype=torch.float32)
+def _take(lists: Tensor, lengths: Tensor, uniform: Tensor) -> Tensor:
+    """An entry of each list for each row of numbers in [0, 1)."""
     # float32 rounding may carry u·n up to n itself
     at = torch.minimum((uniform * lengths).long(), (lengths - 1).clamp(min=0))
-    return lists.gather(1, at[:, None]).squeeze(1)
+    return lists.gather(1, at.T).T

@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 
 from .neighbours import NeighbourLists, SortedByClass, rank_neighbours
+from .triplets import differences
 
 LARGEST_UNSAMPLED = 2000
 """The unsampled objective looks at all N³ triplets in every epoch."""
 BLOCK_VALUES = 8_000_000
+AHEAD_VALUES = 2**18
+"""Triplets of small data are drawn for all epochs up to the next refresh at once, which saves most of the calls."""
 LIST_FIELDS = tuple(field.name for field in fields(NeighbourLists))
 
 
@@ -20,31 +23,37 @@ class SampledPicks:
     """randnear⁺ and randnear⁻ of the paper: a random one of each point's k nearest positives and negatives.
 
     :meth:`refresh` draws the batch of anchors and ranks the lists of just these; :meth:`draw` then samples from
-    the lists as often as wanted. Batches run through all points in random order before one comes again.
+    the lists, `every` times until the next refresh. Batches run through all points in random order before one
+    comes again.
     """
 
-    def __init__(self, points: SortedByClass, k: int, batch_size: int, generator: torch.Generator) -> None:
+    def __init__(self, points: SortedByClass, k: int, batch_size: int, generator: torch.Generator, every: int) -> None:
         self._points, self._k, self._generator = points, k, generator
         self._eligible = _with_positives(points)
         self._batch_size = min(batch_size, len(self._eligible))
         self._queue = self._eligible[:0]
         self._anchors = self._eligible
         self._lists: NeighbourLists | None = None
+        self._ahead = every if self._batch_size * points.x.shape[1] * every <= AHEAD_VALUES else 1
+        self._drawn: list[tuple[Tensor, Tensor]] = []
+        self._before = generator.get_state()
 
     def refresh(self, g: Tensor) -> None:
         self._anchors = self._next_batch()
         self._lists = rank_neighbours(g, self._points, self._k, self._anchors)
+        self._drawn = []
 
-    def draw(self, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows of the anchors, of a positive and of a negative of each."""
-        assert self._lists is not None, "refresh comes first"
-        positive, negative = self._lists.draw(self._generator)
-        return self._anchors, positive, negative
+    def draw(self, g: Tensor) -> tuple[Tensor, Tensor]:
+        """The :func:`differences` of a triplet of each anchor."""
+        if not self._drawn:
+            self._draw_ahead()
+        return self._drawn.pop()
 
     def state(self) -> dict[str, Tensor]:
         """What :meth:`restore` needs to go on drawing as if nothing had happened."""
         assert self._lists is not None, "refresh comes first"
-        kept = {"queue": self._queue, "anchors": self._anchors, "generator": self._generator.get_state()}
+        kept = {"queue": self._queue, "anchors": self._anchors, "generator": self._before}
+        kept["taken"] = torch.tensor(self._ahead - len(self._drawn))
         return kept | {name: getattr(self._lists, name) for name in LIST_FIELDS}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
@@ -52,6 +61,16 @@ class SampledPicks:
         self._queue, self._anchors = state["queue"].to(device), state["anchors"].to(device)
         self._generator.set_state(state["generator"].cpu())
         self._lists = NeighbourLists(*(state[name].to(device) for name in LIST_FIELDS))
+        self._draw_ahead()
+        del self._drawn[self._ahead - int(state["taken"]) :]
+
+    def _draw_ahead(self) -> None:
+        assert self._lists is not None, "refresh comes first"
+        self._before = self._generator.get_state()
+        positive, negative = self._lists.draw(self._generator, self._ahead)
+        x = self._points.x
+        u, v = differences(x[self._anchors], x[positive], x[negative])
+        self._drawn = list(zip(u, v, strict=True))[::-1]  # taken from the end
 
     def _next_batch(self) -> Tensor:
         if self._batch_size == len(self._eligible):
@@ -88,8 +107,14 @@ class UnsampledPicks:
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """There is nothing to restore."""
 
+    def draw(self, g: Tensor) -> tuple[Tensor, Tensor]:
+        """The :func:`differences` of the deciding triplet of each anchor."""
+        x = self._points.x
+        return differences(*(x[rows] for rows in self.decide(g)))
+
     @torch.no_grad()
-    def draw(self, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def decide(self, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows of the anchors and of the positive and the negative that decide the radius of each."""
         x = self._points.x
         embedded = x @ g.T
         distances = torch.cdist(embedded, embedded, compute_mode="donot_use_mm_for_euclid_dist").square()

@@ -29,25 +29,26 @@ def triplet_radius(g: Tensor, x: Tensor, positive: Tensor, negative: Tensor) -> 
     The numerator d(x, x_j) - d(x, x_i) is computed as (x_i - x_j)ᵀ M (2x - x_i - x_j), which does not cancel.
     Where x_i and x_j coincide in M the radius is 0/0: it counts as 0 and has no gradient.
     """
-    u, v = positive - negative, (x - positive) + (x - negative)  # (n, D)
-    radius, *_ = _radius_parts(g, u, v)
+    radius, *_ = _radius_parts(g, *differences(x, positive, negative))
     return radius
 
 
-@torch.no_grad()
-def loss_and_gradient(
-    g: Tensor, x: Tensor, positive: Tensor, negative: Tensor, loss: str
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean of ℓ(ε̃) over the rows, its gradient in G, and the radii ε̃.
+def differences(x: Tensor, positive: Tensor, negative: Tensor) -> tuple[Tensor, Tensor]:
+    """u = x_i - x_j and v = 2x - x_i - x_j: all that the radius of a triplet needs of it."""
+    return positive - negative, (x - positive) + (x - negative)
 
-    With u = x_i - x_j, v = 2x - x_i - x_j and s = 2‖Mu‖ the radius is (Mu)ᵀv / s, and its derivative in M is
-    w uᵀ with w = (v - 4 ε̃ Mu / s) / s, made symmetric. So with P = mean ℓ'(ε̃) w uᵀ the gradient is G(P + Pᵀ).
-    Written out it costs a third of what automatic differentiation does.
+
+@torch.no_grad()
+def loss_and_gradient(g: Tensor, u: Tensor, v: Tensor, loss: str) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean of ℓ(ε̃) over the rows of :func:`differences`, its gradient in G, and the radii ε̃.
+
+    With s = 2‖Mu‖ the radius is (Mu)ᵀv / s, and its derivative in M is w uᵀ with w = (v - 4 ε̃ Mu / s) / s, made
+    symmetric. So with P = mean ℓ'(ε̃) w uᵀ the gradient is G(P + Pᵀ). Written out it costs a third of what
+    automatic differentiation does.
     """
-    u, v = positive - negative, (x - positive) + (x - negative)  # (n, D)
-    radius, mu, doubled, usable = _radius_parts(g, u, v)
-    weight = torch.where(usable, SLOPES[loss](radius) / len(u), torch.zeros_like(radius)) / doubled
-    w = torch.addcmul(v, mu, (-4.0 * radius / doubled)[:, None]).mul_(weight[:, None])
+    radius, mu, doubled = _radius_parts(g, u, v)
+    weight = SLOPES[loss](radius) / (len(u) * doubled)
+    w = torch.addcmul(v, mu, (radius / doubled)[:, None], value=-4.0).mul_(weight[:, None])
     n, (rank, d) = len(u), g.shape
     if 4 * n * rank < n * d + rank * d:
         gradient = (w @ g.T).T @ u + (u @ g.T).T @ w
@@ -57,14 +58,12 @@ def loss_and_gradient(
     return LOSSES[loss](radius).mean(), gradient, radius
 
 
-def _radius_parts(g: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """ε̃, Mu, 2‖Mu‖ (1 where that is no number to divide by) and where it is one."""
+def _radius_parts(g: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """ε̃, Mu and 2‖Mu‖, infinite where that is no number to divide by: the radius and its derivative are 0 there."""
     mu = apply_metric(g, u)
-    squared = (mu * mu).sum(dim=1)
-    usable = squared > torch.finfo(squared.dtype).tiny
-    doubled = 2.0 * torch.sqrt(torch.where(usable, squared, torch.ones_like(squared)))
-    radius = torch.where(usable, (mu * v).sum(dim=1) / doubled, torch.zeros_like(squared))
-    return radius, mu, doubled, usable
+    norm = torch.linalg.vector_norm(mu, dim=1)
+    doubled = (2.0 * norm).masked_fill(norm <= torch.finfo(norm.dtype).tiny ** 0.5, torch.inf)
+    return (mu * v).sum(dim=1) / doubled, mu, doubled
 
 
 def apply_metric(g: Tensor, u: Tensor) -> Tensor:

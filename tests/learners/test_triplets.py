@@ -6,7 +6,7 @@ import torch
 
 from arml_core.learners.neighbours import SortedByClass, rank_neighbours, rank_neighbours_of
 from arml_core.learners.picks import SampledPicks, UnsampledPicks
-from arml_core.learners.triplets import LOSSES, loss_and_gradient, triplet_radius
+from arml_core.learners.triplets import LOSSES, differences, loss_and_gradient, triplet_radius
 
 from .data import blobs
 
@@ -50,7 +50,7 @@ def test_gradient_by_finite_differences(loss, rank):
     def value(flat):
         return float(LOSSES[loss](triplet_radius(torch.as_tensor(flat.reshape(rank, 4)), x, i, j)).mean())
 
-    mean, gradient, radius = loss_and_gradient(g, x, i, j, loss)
+    mean, gradient, radius = loss_and_gradient(g, *differences(x, i, j), loss)
     assert float(mean) == value(g.numpy().ravel())
     np.testing.assert_array_equal(radius, triplet_radius(g, x, i, j))
     flat, step = g.numpy().ravel(), 1e-6
@@ -65,7 +65,7 @@ def test_gradient_equals_automatic_differentiation_with_coinciding_points(loss, 
     j[3] = i[3]
     leaf = g.clone().requires_grad_()
     LOSSES[loss](triplet_radius(leaf, x, i, j)).mean().backward()
-    np.testing.assert_allclose(loss_and_gradient(g, x, i, j, loss)[1], leaf.grad, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(loss_and_gradient(g, *differences(x, i, j), loss)[1], leaf.grad, rtol=1e-12, atol=1e-15)
 
 
 def test_losses_are_the_named_functions():
@@ -134,16 +134,15 @@ def test_draws_are_uniform_over_each_list():
     X, y = blobs(5, (2, 4, 20))
     points = SortedByClass(X, y, CPU, torch.float64)
     g = torch.eye(5, dtype=torch.float64)
-    picks = SampledPicks(points, 10, len(X), torch.Generator().manual_seed(0))
-    picks.refresh(g)
-    draws = [picks.draw(g) for _ in range(2000)]
-    anchors = draws[0][0]
-    lists = rank_neighbours(g, points, 10, anchors)
+    lists = rank_neighbours(g, points, 10, torch.arange(len(X)))
+    positive, negative = lists.draw(torch.Generator().manual_seed(0), 2000)
     for row in (0, 3, 25):
-        for which, near, count in ((1, lists.positive, lists.n_positive), (2, lists.negative, lists.n_negative)):
-            drawn = torch.stack([draw[which][row] for draw in draws])
+        for drawn, near, count in (
+            (positive, lists.positive, lists.n_positive),
+            (negative, lists.negative, lists.n_negative),
+        ):
             allowed = near[row, : count[row]]
-            counts = (drawn[:, None] == allowed).sum(0)
+            counts = (drawn[:, row, None] == allowed).sum(0)
             assert counts.sum() == 2000  # nothing but list members
             expected = 2000 / len(allowed)
             assert ((counts - expected) ** 2 / expected).sum() < 30  # χ², 9 degrees of freedom at most
@@ -152,14 +151,47 @@ def test_draws_are_uniform_over_each_list():
 def test_batches_run_through_all_points_before_one_comes_again():
     X, y = blobs(6, (30, 31, 1))
     points = SortedByClass(X, y, CPU, torch.float64)
-    picks = SampledPicks(points, 3, 10, torch.Generator().manual_seed(0))
+    picks = SampledPicks(points, 3, 10, torch.Generator().manual_seed(0), every=1)
+    g = torch.eye(5, dtype=torch.float64)
     seen = []
     for _ in range(6):
-        picks.refresh(torch.eye(5, dtype=torch.float64))
-        seen += picks.draw(torch.eye(5, dtype=torch.float64))[0].tolist()
+        picks.refresh(g)
+        u, v = picks.draw(g)
+        assert u.shape == v.shape == (10, 5)
+        seen += picks.state()["anchors"].tolist()
     assert len(set(seen)) == 60
     lonely = int(np.flatnonzero(y[points.order] == 2)[0])
     assert lonely not in seen
+
+
+@pytest.mark.parametrize("batch", [50, 20])
+def test_triplets_drawn_ahead_are_those_drawn_one_by_one(monkeypatch, batch):
+    """Each is of an anchor, one of its positives and one of its negatives, and the same whatever the way."""
+    X, y = blobs(8, (20, 30))
+    points = SortedByClass(X, y, CPU, torch.float64)
+    g = torch.eye(5, dtype=torch.float64)
+
+    def seen() -> list[torch.Tensor]:
+        picks = SampledPicks(points, 3, batch, torch.Generator().manual_seed(0), every=4)
+        found = []
+        for epoch in range(12):
+            if epoch % 4 == 0:
+                picks.refresh(g)
+            u, v = picks.draw(g)
+            near = rank_neighbours(g, points, 3, picks.state()["anchors"])
+            x, i = points.x[picks.state()["anchors"]], points.x[near.positive]
+            j = points.x[near.negative]
+            every_u, every_v = differences(x[:, None, None], i[:, :, None], j[:, None])  # (A, 3, 3, D)
+            hit = (every_u == u[:, None, None]).all(-1) & (every_v == v[:, None, None]).all(-1)
+            assert hit.flatten(1).any(1).all()
+            found += [u, v]
+        return found
+
+    ahead = seen()
+    monkeypatch.setattr("arml_core.learners.picks.AHEAD_VALUES", 0)
+    for one, other in zip(ahead, seen(), strict=True):
+        assert torch.equal(one, other)
+    assert not torch.equal(ahead[0], ahead[2])
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -168,7 +200,7 @@ def test_unsampled_triplet_decides_theorem_1(k):
     X, y = blobs(7, (4, 9, 3))
     points = SortedByClass(X, y, CPU, torch.float64)
     g = components(5, 5)
-    anchors, i, j = UnsampledPicks(points, k).draw(g)
+    anchors, i, j = UnsampledPicks(points, k).decide(g)
     radius = triplet_radius(g, points.x[anchors], points.x[i], points.x[j])
     X, y = X[points.order], y[points.order]
     m = (g.T @ g).numpy()
