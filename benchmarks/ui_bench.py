@@ -6,7 +6,8 @@ Run with `make ui-bench`. The clock starts at the visitor's action and stops whe
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -52,76 +53,80 @@ def redraw_ms(page: Any, act: Callable[[], None], seconds: float = 60) -> float:
     return float(page.evaluate("() => window.drawn - window.began"))
 
 
-def open_watched(browser: Any, url: str) -> Any:
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.goto(url)
-    settle(page)
-    page.wait_for_timeout(500)
-    page.evaluate(WATCH)
-    return page
+@contextmanager
+def watched(browser: Any, url: str) -> Iterator[Any]:
+    """A visitor's page that tells when its charts were drawn; it is closed at the end, as one visitor would."""
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+        page = context.new_page()
+        page.goto(url)
+        settle(page)
+        page.wait_for_timeout(500)
+        page.evaluate(WATCH)
+        yield page
+        assert page.locator("[data-testid=stException]").count() == 0, f"{url} shows an error"
 
 
 def clicks(browser: Any, base: str, path: str, repeats: int) -> list[float]:
-    page = open_watched(browser, f"{base}/playground{path}")
     rng = np.random.default_rng(0)
-    click_place(page, 0, 0.5, 0.5)
-    page.wait_for_timeout(1000)
     places = rng.uniform(-0.5, 1.5, size=(repeats, 2))
-    return [redraw_ms(page, lambda p=place: click_place(page, 0, *p)) for place in places.tolist()]
+    with watched(browser, f"{base}/playground{path}") as page:
+        click_place(page, 0, 0.5, 0.5)
+        page.wait_for_timeout(1000)
+        return [redraw_ms(page, lambda p=place: click_place(page, 0, *p)) for place in places.tolist()]
 
 
 def slider(browser: Any, base: str, path: str, label: str, repeats: int, on: str = "playground") -> list[float]:
-    page = open_watched(browser, f"{base}/{on}{path}")
-    handle = page.get_by_role("slider", name=label)
-    handle.focus()
     keys = ["ArrowRight"] * (repeats // 2) + ["ArrowLeft"] * (repeats - repeats // 2)
-    return [redraw_ms(page, lambda k=key: handle.press(k)) for key in keys]
+    with watched(browser, f"{base}/{on}{path}") as page:
+        handle = page.get_by_role("slider", name=label)
+        handle.focus()
+        return [redraw_ms(page, lambda k=key: handle.press(k)) for key in keys]
 
 
 def norms(browser: Any, base: str, path: str, repeats: int) -> list[float]:
-    page = open_watched(browser, f"{base}/playground{path}")
     names = ["ℓ∞", "ℓ1", "ℓ2"] * repeats
-    return [redraw_ms(page, lambda n=n: page.get_by_text(n, exact=True).first.click()) for n in names[:repeats]]
+    with watched(browser, f"{base}/playground{path}") as page:
+        return [redraw_ms(page, lambda n=n: page.get_by_text(n, exact=True).first.click()) for n in names[:repeats]]
 
 
 def moves(browser: Any, base: str, repeats: int) -> list[float]:
-    page = open_watched(browser, f"{base}/playground?data=moons&n=200&methods=euclidean~nca~lmnn~arml&seed=3")
-    page.get_by_text("Move", exact=True).click()
-    settle(page)
     times = []
-    for i in range(repeats):
-        x, y = page.evaluate(
-            "i => { const t = document.querySelector('.arml-chart').figure.data.find(t => t.customdata); "
-            "return [t.x[i], t.y[i]]; }",
-            i,
-        )
-        redraw_ms(page, lambda x=x, y=y: click_place(page, 0, x, y))
-        times.append(redraw_ms(page, lambda x=x, y=y: click_place(page, 0, x + 0.3, y + 0.2)))
+    with watched(browser, f"{base}/playground?data=moons&n=200&methods=euclidean~nca~lmnn~arml&seed=3") as page:
+        page.get_by_text("Move", exact=True).click()
+        settle(page)
+        for i in range(repeats):
+            x, y = page.evaluate(
+                "i => { const t = document.querySelector('.arml-chart').figure.data.find(t => t.customdata); "
+                "return [t.x[i], t.y[i]]; }",
+                i,
+            )
+            redraw_ms(page, lambda x=x, y=y: click_place(page, 0, x, y))
+            times.append(redraw_ms(page, lambda x=x, y=y: click_place(page, 0, x + 0.3, y + 0.2)))
     return times
 
 
 def switches(browser: Any, base: str, repeats: int) -> list[float]:
-    page = open_watched(browser, f"{base}/")
     times = []
-    for i in range(repeats):
-        name, charts = (("Playground", 3), ("Start", 1))[i % 2]
-        page.get_by_role("link", name=name, exact=True).first.click()
-        page.wait_for_function(f"() => ({CHARTS})() === {charts}", timeout=60000)
-        times.append(float(page.evaluate("() => performance.now() - window.began")))
-        settle(page)
-        page.wait_for_timeout(300)
+    with watched(browser, f"{base}/") as page:
+        for i in range(repeats):
+            name, charts = (("Playground", 3), ("Start", 1))[i % 2]
+            page.get_by_role("link", name=name, exact=True).first.click()
+            page.wait_for_function(f"() => ({CHARTS})() === {charts}", timeout=60000)
+            times.append(float(page.evaluate("() => performance.now() - window.began")))
+            settle(page)
+            page.wait_for_timeout(300)
     return times
 
 
 def first_charts(browser: Any, base: str, repeats: int) -> list[float]:
     times = []
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    for _ in range(repeats):
-        page = context.new_page()
-        page.goto(f"{base}/playground", wait_until="commit")
-        page.wait_for_selector(CHART, timeout=30000)
-        times.append(float(page.evaluate("() => performance.now()")))
-        page.close()
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+        for _ in range(repeats):
+            page = context.new_page()
+            page.goto(f"{base}/playground", wait_until="commit")
+            page.wait_for_selector(CHART, timeout=30000)
+            times.append(float(page.evaluate("() => performance.now()")))
+            page.close()
     return times[1:]  # the first one fills the browser's cache
 
 
