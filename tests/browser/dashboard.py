@@ -68,7 +68,7 @@ def serve(home: Path) -> Iterator[str]:
         port = int(listener.getsockname()[1])
     log = home / "server.log"
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
-    environment = {**os.environ, "ARML_HOME": str(home), "OMP_NUM_THREADS": "1", "ARML_NICE": "0"}
+    environment = {**os.environ, "ARML_HOME": str(home), "ARML_NICE": "0"}
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
     try:

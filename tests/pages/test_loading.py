@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from arml_core.threads import cores
 
 ROOT = Path(__file__).parents[2]
 COME_AT_ONCE = """
@@ -33,3 +38,24 @@ def test_many_visitors_at_once_do_not_leave_the_engine_half_imported() -> None:
         [sys.executable, "-c", COME_AT_ONCE], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout == ""
+
+
+THREADS = """
+import pages.components.loading, torch, threadpoolctl
+print(torch.get_num_threads(), *{pool["num_threads"] for pool in threadpoolctl.threadpool_info()})
+"""
+
+
+@pytest.mark.parametrize(("asked", "got"), [(None, 1), ("2", min(2, cores()))])
+def test_a_visitors_script_has_one_thread_unless_the_host_wants_more(asked: str | None, got: int) -> None:
+    others = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS],
+        cwd=ROOT,
+        env=others | ({} if asked is None else {"OMP_NUM_THREADS": asked}),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert {int(number) for number in done.stdout.split()} == {got}
