@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ CSS = (
   white-space: pre; pointer-events: none; z-index: 1; }
 """
 )
+DRAWING_SECONDS, MOMENT = 0.12, 0.01
 _library = st.components.v1.declare_component("plotly", path=ASSETS)
 _component = st.components.v2.component("arml_chart", js=JS, css=CSS, isolate_styles=False)
 
@@ -57,6 +59,18 @@ def show_chart(figure: go.Figure | dict[str, Any], *, key: str, alt: str, mark: 
     head = json.dumps({"alt": alt, "address": address, "mark": None if mark is None else asdict(mark)})
     spec = to_json(figure if isinstance(figure, go.Figure) else _packed(figure), validate=False)
     _component(key=key, data=f'{head[:-1]}, "figure": {spec}}}'.encode(), height="content")
+
+
+def let_draw() -> None:
+    """Leave the browser the time to draw the charts sent so far, before anything else is sent.
+
+    It takes in what has come, element by element, before it draws; the charts would wait for the last button of the
+    page. A visitor who does something else meanwhile ends the run here.
+    """
+    until = time.monotonic() + DRAWING_SECONDS
+    while time.monotonic() < until:
+        time.sleep(MOMENT)
+        st.session_state.get("arml_drawing")  # Streamlit ends a run that is out of date where it asks for the state
 
 
 def _packed(spec: dict[str, Any]) -> dict[str, Any]:

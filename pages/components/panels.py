@@ -12,7 +12,7 @@ from arml_core.figures import plane_alt, plane_spec, probe_words, radius_interva
 
 from . import session
 from .certificates import LONGER_SECONDS, SEARCH_SECONDS
-from .chart import show_chart
+from .chart import let_draw, show_chart
 from .compute import Panel, Points, arml_training, panel_of, points_of
 from .controls import bound, method_picker
 from .csv_out import csv_bytes
@@ -96,6 +96,8 @@ def show_panels(view: View, points: Points, stayed: bool) -> list[Panel | None]:
         for index, column in enumerate(columns, start=first):
             with column:
                 shown.append(_show_panel(view, points, index, later))
+    if stayed:
+        let_draw()
     later.finish()
     st.session_state[PICKERS] = count
     return shown

@@ -157,6 +157,15 @@ def test_playground_opens_on_three_methods() -> None:
     assert query(app) == {}
 
 
+def test_pictures_are_sent_before_the_words_about_them(monkeypatch) -> None:
+    app = page("pages/playground")
+    assert len(radii(app)) == 3
+    monkeypatch.setattr("pages.components.panels.let_draw", st.stop)
+    app.slider(key="pg_k").set_value(3).run()
+    assert len([one for one in app.get("bidi_component") if "pg_chart" in one.proto.id]) == 3
+    assert radii(app) == []
+
+
 def test_the_mean_says_how_it_counts_points_nothing_can_flip() -> None:
     means = [tile for tile in page("pages/playground").metric if tile.label == "Mean of all"]
     assert len(means) == 3

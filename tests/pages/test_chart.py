@@ -7,9 +7,11 @@ import json
 import numpy as np
 import plotly
 import plotly.graph_objects as go
+import pytest
 from plotly.offline import get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
+from pages.components import chart
 from pages.components.chart import ASSETS, SCRIPT, _packed
 
 
@@ -34,6 +36,25 @@ def test_the_message_has_the_figure_its_words_and_the_library() -> None:
     assert message["mark"] == {"x": 1.5, "text": "ε", "color": "#000"}
     assert message["figure"]["data"][0]["y"] == [3, 4]
     assert message["address"] == f"/component/pages.components.chart.plotly/{SCRIPT}"
+
+
+def test_a_run_that_is_out_of_date_ends_while_the_browser_draws(monkeypatch) -> None:
+    class OutOfDate(Exception):
+        pass
+
+    class State:
+        asked = 0
+
+        def get(self, key: str) -> None:
+            assert key  # Streamlit knows no state without a name
+            self.asked += 1
+            if self.asked == 2:
+                raise OutOfDate
+
+    monkeypatch.setattr(chart, "DRAWING_SECONDS", 60.0)
+    monkeypatch.setattr(chart.st, "session_state", State())
+    with pytest.raises(OutOfDate):
+        chart.let_draw()
 
 
 def test_arrays_of_a_plain_figure_are_packed_and_mean_the_same() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
@@ -205,6 +206,14 @@ def test_the_slider_changes_the_table_and_the_address() -> None:
     assert not app.table[0].value.equals(before)
     lower = EVERY[7].lower[:50]
     assert column(app, "Certified error")["ARML"] == f"{float(arml.robust_error(lower, 0.05)):.3f}"
+
+
+@pytest.mark.usefixtures("shipped_results")
+def test_curves_and_bars_are_sent_before_the_tables(monkeypatch) -> None:
+    monkeypatch.setattr("pages.components.compare.panels.let_draw", st.stop)
+    app = page()
+    assert {one.proto.id.rsplit("-", 1)[-1] for one in app.get("bidi_component")} >= {"cmp_curves0", "cmp_bars0"}
+    assert not app.dataframe
 
 
 @pytest.mark.usefixtures("shipped_results")

@@ -15,7 +15,7 @@ from arml_core.figures.verdicts import best_rows
 from arml_core.figures.words import radius_down
 
 from ..address import link_to
-from ..chart import Mark, show_chart
+from ..chart import Mark, let_draw, show_chart
 from ..csv_out import csv_bytes
 from ..curve_words import NO_SCRIPT, curves_caption
 from ..on_demand import on_demand
@@ -105,6 +105,7 @@ def show_charts(charts: list[Chart], scene: Scene) -> None:
                 _show_curves(charts[index], index, epsilon, view)
                 _show_bars(charts[index], index, ranked[index], epsilon, view)
                 _show_notes(charts[index])
+    let_draw()
     if "table" not in view.hide:
         for index, (chart, table) in enumerate(zip(charts, ranked, strict=True)):
             if isinstance(table, pd.DataFrame):  # else it is said above the bars
