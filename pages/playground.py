@@ -11,7 +11,7 @@ from pages.components.ahead import begin_turn, look_ahead
 from pages.components.below import show_below
 from pages.components.clicks import handle
 from pages.components.compute import points_of
-from pages.components.controls import sidebar
+from pages.components.controls import open_sidebar, sidebar
 from pages.components.edits import fitting
 from pages.components.hints import show_hint, show_lesson, show_notices
 from pages.components.panels import show_panels, show_search_longer
@@ -36,10 +36,9 @@ if view.lesson:
 else:
     show_hint(view)
 if not stayed:
-    sidebar(view, points)  # one that opened later would push the pictures aside
+    open_sidebar(view, points)
 panels = show_panels(view, points, stayed)  # before the rest, so that the browser draws while it is on its way
-if stayed:
-    sidebar(view, points)
+sidebar(view, points, opened=not stayed)
 show_search_longer(view, panels)
 show_below(session.current(), points, panels)
 session.publish()

@@ -38,7 +38,9 @@ CSS = (
   white-space: pre; pointer-events: none; z-index: 1; }
 """
 )
-DRAWING_SECONDS, MOMENT = 0.12, 0.01
+DRAWN = "chart_drawn"
+FIRST_SECONDS, AGAIN_SECONDS, MOMENT = 0.6, 0.12, 0.01
+"""A browser that has only just come first loads what it needs to show anything."""
 _library = st.components.v1.declare_component("plotly", path=ASSETS)
 _component = st.components.v2.component("arml_chart", js=JS, css=CSS, isolate_styles=False)
 
@@ -65,12 +67,14 @@ def let_draw() -> None:
     """Leave the browser the time to draw the charts sent so far, before anything else is sent.
 
     It takes in what has come, element by element, before it draws; the charts would wait for the last button of the
-    page. A visitor who does something else meanwhile ends the run here.
+    page, and that button would come no sooner. A visitor who does something else meanwhile ends the run here.
     """
-    until = time.monotonic() + DRAWING_SECONDS
+    seconds = AGAIN_SECONDS if st.session_state.get(DRAWN) else FIRST_SECONDS
+    st.session_state[DRAWN] = True
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         time.sleep(MOMENT)
-        st.session_state.get("arml_drawing")  # Streamlit ends a run that is out of date where it asks for the state
+        st.session_state.get(DRAWN)  # Streamlit ends a run that is out of date where it asks for the state
 
 
 def _packed(spec: dict[str, Any]) -> dict[str, Any]:

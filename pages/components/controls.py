@@ -28,6 +28,7 @@ PRESET_TITLES = {
     "imbalanced": "Imbalanced",
 }
 TOOLS = ("Certify", "Add", "Move", "Delete")
+Section = Callable[[View, Points], None]
 TOOL, NEW_CLASS = "pg_tool", "pg_new_class"
 
 
@@ -47,10 +48,18 @@ def set_field(name: str) -> Callable[..., None]:
     return on(lambda value: {name: value}, name)
 
 
-def sidebar(view: View, points: Points) -> None:
-    """Every control that is not hidden by the address."""
-    hidden = set(view.hide)
-    sections: dict[str, Callable[[View, Points], None]] = {
+def open_sidebar(view: View, points: Points) -> None:
+    """Its first control: a sidebar that opened later would push the pictures aside."""
+    _show(_sections(view)[:1], view, points)
+
+
+def sidebar(view: View, points: Points, opened: bool) -> None:
+    """Every control that is not hidden by the address, or all but the first if it has been opened."""
+    _show(_sections(view)[opened:], view, points)
+
+
+def _sections(view: View) -> list[Section]:
+    sections: dict[str, Section] = {
         "lesson": _lesson,
         "data": _data,
         "k": _neighbours,
@@ -60,10 +69,13 @@ def sidebar(view: View, points: Points) -> None:
         "methods": _panels,
         "layers": _layers,
     }
+    return [section for name, section in sections.items() if name not in view.hide]
+
+
+def _show(sections: list[Section], view: View, points: Points) -> None:
     with st.sidebar:
-        for name, section in sections.items():
-            if name not in hidden:
-                section(view, points)
+        for section in sections:
+            section(view, points)
 
 
 def _lesson(view: View, points: Points) -> None:

@@ -96,8 +96,7 @@ def show_panels(view: View, points: Points, stayed: bool) -> list[Panel | None]:
         for index, column in enumerate(columns, start=first):
             with column:
                 shown.append(_show_panel(view, points, index, later))
-    if stayed:
-        let_draw()
+    let_draw()
     later.finish()
     st.session_state[PICKERS] = count
     return shown

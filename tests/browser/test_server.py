@@ -43,6 +43,7 @@ def test_the_settings_that_ship() -> None:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert settings["server"]["address"] == "localhost"
     assert settings["server"]["enableXsrfProtection"] is True
+    assert settings["client"]["allowedOrigins"] == []  # no other site's messages
     assert settings["server"]["maxUploadSize"] == MAX_BYTES >> 20
     assert "enableStaticServing" not in settings["server"]
     assert "enableCORS" not in settings["server"]

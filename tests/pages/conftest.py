@@ -19,6 +19,13 @@ STARTING_SECONDS = 5.0
 
 
 @pytest.fixture(autouse=True)
+def _nobody_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no browser to wait for."""
+    monkeypatch.setattr("pages.components.chart.FIRST_SECONDS", 0.05)
+    monkeypatch.setattr("pages.components.chart.AGAIN_SECONDS", 0.02)
+
+
+@pytest.fixture(autouse=True)
 def _no_worker_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     home = Path(os.environ.get("ARML_HOME", "/nonexistent"))

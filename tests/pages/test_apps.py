@@ -166,6 +166,17 @@ def test_pictures_are_sent_before_the_words_about_them(monkeypatch) -> None:
     assert radii(app) == []
 
 
+def test_a_first_visit_gets_the_pictures_before_all_but_one_of_the_controls(monkeypatch) -> None:
+    """One has to be there: a sidebar that opened later would push the pictures aside."""
+    everything = page("pages/playground").sidebar
+    monkeypatch.setattr("pages.components.panels.let_draw", st.stop)
+    app = page("pages/playground")
+    assert len([one for one in app.get("bidi_component") if "pg_chart" in one.proto.id]) == 3
+    assert [box.label for box in app.sidebar.selectbox] == ["Lesson"] == [everything.selectbox[0].label]
+    assert not app.sidebar.slider
+    assert everything.slider
+
+
 def test_the_mean_says_how_it_counts_points_nothing_can_flip() -> None:
     means = [tile for tile in page("pages/playground").metric if tile.label == "Mean of all"]
     assert len(means) == 3

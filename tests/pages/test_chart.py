@@ -42,19 +42,31 @@ def test_a_run_that_is_out_of_date_ends_while_the_browser_draws(monkeypatch) -> 
     class OutOfDate(Exception):
         pass
 
-    class State:
+    class State(dict[str, bool]):
         asked = 0
 
-        def get(self, key: str) -> None:
-            assert key  # Streamlit knows no state without a name
+        def get(self, key: str) -> bool | None:
             self.asked += 1
-            if self.asked == 2:
+            if self.asked == 3:
                 raise OutOfDate
+            return super().get(key)
 
-    monkeypatch.setattr(chart, "DRAWING_SECONDS", 60.0)
+    monkeypatch.setattr(chart, "FIRST_SECONDS", 60.0)
     monkeypatch.setattr(chart.st, "session_state", State())
     with pytest.raises(OutOfDate):
         chart.let_draw()
+
+
+def test_only_the_first_charts_of_a_visit_get_a_long_time(monkeypatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(chart.time, "monotonic", lambda: sum(slept))
+    monkeypatch.setattr(chart.time, "sleep", slept.append)
+    monkeypatch.setattr(chart.st, "session_state", {})
+    chart.let_draw()
+    assert sum(slept) == pytest.approx(chart.FIRST_SECONDS, abs=chart.MOMENT)
+    slept.clear()
+    chart.let_draw()
+    assert sum(slept) == pytest.approx(chart.AGAIN_SECONDS, abs=chart.MOMENT)
 
 
 def test_arrays_of_a_plain_figure_are_packed_and_mean_the_same() -> None:
