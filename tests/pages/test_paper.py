@@ -357,8 +357,13 @@ def test_the_small_tables_subtract_and_divide(tmp_path, monkeypatch) -> None:
     timed = runtime_rows(tmp_path)
     assert timed.loc[2, "ratio"] == pytest.approx(0.5)
     assert facts.runtime_table(timed).loc[2, "Ours / paper"] == ":blue[▼ 0.50]"
+    assert "On" not in facts.runtime_table(timed)
+    elsewhere = timed.assign(machine=["8-core CPU", *timed["machine"][1:]], threads=4, date="2026-01-02")
+    assert facts.runtime_table(elsewhere).loc[0, "On"] == "8-core CPU, 4 threads, 2026-01-02"
     monkeypatch.setattr(facts, "FOLDER", tmp_path)
-    assert "not measured yet" in words(page(show="runtime"))
+    said = words(page(show="runtime"))
+    assert "not measured yet" in said
+    assert "Ours were measured on a 2-core CPU, 2 threads, 2026-01-01." in said
 
 
 @pytest.mark.parametrize(

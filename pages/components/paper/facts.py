@@ -114,7 +114,9 @@ def show_runtime(view: View) -> None:
     )
     found = runtime_rows(FOLDER)
     st.table(runtime_table(found), border="horizontal", hide_index=True, alt="Seconds for 100 iterations")
-    st.markdown(":small[:orange[▲] slower than the paper's, :blue[▼] faster.]")
+    places = set(_places(found)) - {MISSING}
+    once = f" Ours were measured on a {places.pop()}." if len(places) == 1 else ""
+    st.markdown(f":small[:orange[▲] slower than the paper's, :blue[▼] faster.{once}]")
     if found["our seconds"].isna().any():
         st.info("What is missing is not measured yet: time one below, or all with the command.", icon="ℹ️")
     _origin(facts.RUNTIME_FILE, published.METHODS)
@@ -162,15 +164,23 @@ def _show_seconds(job: JobStatus, paper: float) -> None:
 
 def runtime_table(found: pd.DataFrame) -> pd.DataFrame:
     shown: dict[str, list[str]] = {"Metric": list(found["metric"])}
-    shown["Paper"] = [f"{value:g} s" for value in found["paper seconds"]]
-    shown["Ours"] = [NOT_YET if math.isnan(value) else f"{value:g} s" for value in found["our seconds"]]
+    shown["Paper"] = [f"{value:g}\N{NO-BREAK SPACE}s" for value in found["paper seconds"]]
+    shown["Ours"] = [
+        NOT_YET if math.isnan(value) else f"{value:g}\N{NO-BREAK SPACE}s" for value in found["our seconds"]
+    ]
     shown["Ours / paper"] = [_ratio(value) for value in found["ratio"]]
     shown["Iterations done"] = [MISSING if pd.isna(value) else f"{int(value)}" for value in found["iterations"]]
-    shown["On"] = [
+    if len(set(_places(found)) - {MISSING}) > 1:  # else it is said once
+        shown["On"] = _places(found)
+    return pd.DataFrame(shown)
+
+
+def _places(found: pd.DataFrame) -> list[str]:
+    """Where and when each row of ours was measured."""
+    return [
         f"{machine}, {int(threads)} thread{'s' if threads > 1 else ''}, {date}" if machine else MISSING
         for machine, threads, date in zip(found["machine"], found["threads"], found["date"], strict=True)
     ]
-    return pd.DataFrame(shown)
 
 
 def _ratio(value: float) -> str:
