@@ -1,11 +1,16 @@
-"""Tables in Markdown."""
+"""Tables and lists in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..curves import robust_error
 from ..rounding import FloatArray
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def row(cells: Iterable[str]) -> str:

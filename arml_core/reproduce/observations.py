@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import published
+from .markdown import listed
 from .published import METHODS, TITLES
 from .tables import Tables
 
@@ -72,7 +73,7 @@ def _less_robust(tables: Tables, column: str) -> Finding:
         f"NCA or LMNN has a clean error at most the Euclidean metric's in {cleaner} of {pairs} cases; its robust "
         f"error is never the smaller one in the {compared} cases other than Splice"
     )
-    text += f", except {_listed(exceptions)}." if exceptions else "."
+    text += f", except {listed(exceptions)}." if exceptions else "."
     return Finding(1, column, not exceptions and 2 * cleaner >= pairs, text)
 
 
@@ -111,7 +112,7 @@ def _most_robust(tables: Tables, column: str) -> Finding:
     if not cells:
         return Finding(3, column, None, "no results yet")
     text = f"ARML has the smallest robust error, or shares it, at {cells - exceptions} of {cells} positive radii"
-    text += f"; a smaller one has {_listed(names)}." if names else "."
+    text += f"; a smaller one has {listed(names)}." if names else "."
     return Finding(3, column, exceptions == 0, text)
 
 
@@ -125,8 +126,4 @@ def _clean(tables: Tables, dataset: str, learner: str, column: str) -> float:
 
 
 def _radii(values: np.ndarray) -> str:
-    return _listed([f"{value:g}" for value in values])
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed([f"{value:g}" for value in values])

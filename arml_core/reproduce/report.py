@@ -11,7 +11,7 @@ from ..attack.boundary import STEPS
 from ..results import Evaluation
 from . import extras, published
 from .beside import TABLE_1, TABLE_2
-from .markdown import errors_cells, row, rule
+from .markdown import errors_cells, listed, row, rule
 from .observations import COLUMNS as OBSERVED
 from .observations import check
 from .published import METHODS, TITLES
@@ -61,6 +61,7 @@ def report(folder: Path) -> str:
         INTRODUCTION,
         *_observations(tables),
         *_agreement(tables),
+        *_gaps(tables),
         *_table_1(tables),
         *_table_2(tables),
         *extras.sections(folder),
@@ -112,6 +113,29 @@ def _agreement(tables: Tables) -> Iterator[str]:
             f"after how many of the paper's {STEPS:,} steps), still on their way to the point: their errors are too "
             "small. What can be reached stands in the row of the white-box attack.\n"
         )
+
+
+def _gaps(tables: Tables) -> Iterator[str]:
+    """What nobody has computed yet, column by column."""
+    gaps = {}
+    for column, label in ROWS.items():
+        found = [
+            f"{listed(missing) if len(missing) < len(METHODS) else 'every metric'} on {title}"
+            for dataset, title in TITLES.items()
+            if (missing := [METHODS[name] for name in METHODS if not tables.get(dataset, name, column)])
+        ]
+        if found:
+            gaps[label.removeprefix("ours, ")] = "; ".join(found)
+    if not gaps:
+        return
+    yield "## What is not computed yet\n"
+    yield (
+        "Each takes minutes to hours on two cores; the commands above compute it, one dataset, metric and column at a "
+        "time if asked to, and this page then has it.\n"
+    )
+    for label, found_there in gaps.items():
+        yield f"- {label}: {found_there}."
+    yield ""
 
 
 def _named(keys: Iterable[tuple[str, str, str]]) -> str:

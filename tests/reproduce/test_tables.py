@@ -180,6 +180,18 @@ def test_the_page_has_every_number_of_both_tables(tmp_path):
     assert "Outside what has to hold: ARML on Splice, boundary attack inside [0, 1]." in report(tmp_path)
 
 
+def test_the_page_says_what_is_not_computed_yet(tmp_path):
+    for learner in METHODS:
+        if learner not in ("nca", "lfda"):
+            add_result(tmp_path, evaluation(learner=learner, radii=[0.05, 0.15]))
+    page = report(tmp_path)
+    assert "- exact: NCA and LFDA on Splice; every metric on Pendigits; " in page
+    assert "- votes: every metric on Splice; " in page
+    for learner in ("nca", "lfda"):
+        add_result(tmp_path, evaluation(learner=learner, radii=[0.05, 0.15]))
+    assert "- exact: every metric on Pendigits; " in report(tmp_path)
+
+
 def test_a_step_names_itself():
     step = Step("splice", "arml", "boundary-box", table("table1", ["splice"], ["arml"], Effort())[0].points, steps=5)
     assert step.title == "Splice, ARML: boundary in the box, K = 11"
