@@ -184,15 +184,15 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         Rounding lowers `lower`, and never raises it. Each squared distance counts as off by 16(D + r + 8)·2⁻⁵³ of
-        ‖|G||x - x_i|‖² (D features, G of r rows; 4e-12 of it for a thousand features), which covers what ``predict``
-        rounds as well. Beyond that at most 1e-8 of the radius is given away, or more where a row of another class all
-        but coincides with one of x's own. Where at most two features can move, "search" takes squared distances that
-        agree to 1e-10 of the largest in reach for equal, and gives away what that costs.
+        ‖|G||x - x_i|‖² (D features, G of r rows; 4e-12 of it for a thousand features). Beyond that at most 1e-8 of the
+        radius is given away, or more where a row of another class all but coincides with one of x's own. Where at most
+        two features can move, "search" takes squared distances that agree to 1e-10 of the largest in reach for equal,
+        and gives away what that costs.
 
-        That covers perturbations up to the size of the data. Where frozen features, costs or units make a radius many
-        times larger, it is still one of exact arithmetic, but ``predict`` rounds more at points that far out: with a
-        movable feature of size 1e-5 among frozen ones of size 1 it was seen to change its answer 1e-8 of the radius
-        earlier. Features, metrics and costs whose squares overflow or underflow (about 1e±140) are refused.
+        The promise is about :meth:`predict`, at x + δ as stored, for perturbations of any size: where rounding could
+        decide between rows of different classes, ``predict`` compares their distances without rounding, so it answers
+        as exact arithmetic does, ties by training order. Features, metrics and costs whose squares overflow or
+        underflow (about 1e±140) are refused.
         """
         threat = ThreatModel() if threat is None else threat
         check_is_fitted(self)

@@ -24,6 +24,7 @@ class Metric:
 
     def __init__(self, components: FloatArray) -> None:
         self._g = components  # (rank, D), or (D,) for a diagonal G
+        self._g.setflags(write=False)  # classifiers have computed with it
 
     @classmethod
     def identity(cls, n_features: int) -> Metric:
@@ -33,6 +34,7 @@ class Metric:
     @classmethod
     def from_components(cls, components: ArrayLike) -> Metric:
         """The metric GᵀG for a given G, low rank if G has fewer rows than columns."""
+        _require_real(components, "components")
         g = np.array(components, dtype=np.float64)
         if g.ndim != 2 or g.size == 0:
             raise ValueError(f"components must be a matrix of shape (rank, n_features); got shape {g.shape}")
@@ -50,6 +52,7 @@ class Metric:
         the eigenvalues. Directions whose eigenvalue eigh cannot tell from 0 are dropped: a singular M gives
         a low-rank G.
         """
+        _require_real(matrix, "the metric")
         m = np.array(matrix, dtype=np.float64)
         if m.ndim != 2 or m.shape[0] != m.shape[1] or m.size == 0:
             raise ValueError(f"a metric must be a square matrix; got shape {m.shape}")
@@ -150,11 +153,6 @@ class Metric:
         """
         return _squares(self.transform(np.asarray(x, dtype=np.float64) - np.asarray(z, dtype=np.float64)))
 
-    def steady_squared_distances(self, x: NDArray[np.floating], z: NDArray[np.floating]) -> FloatArray:
-        """The same by plain loops: slow for a large G, but equal differences always give equal results."""
-        difference = np.asarray(x, dtype=np.float64) - np.asarray(z, dtype=np.float64)
-        return _squares(difference * self._g if self.is_diagonal else _looped_product(difference, self._g))
-
 
 def _looped_product(v: FloatArray, g: FloatArray) -> FloatArray:
     product: FloatArray = np.einsum("...d,rd->...r", v, g)
@@ -189,6 +187,11 @@ def as_metric(metric: Any, n_features: int) -> Metric:
 
 def _is_diagonal(m: FloatArray) -> bool:
     return bool(np.count_nonzero(m) == np.count_nonzero(np.diag(m)))
+
+
+def _require_real(values: ArrayLike, name: str) -> None:
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} must consist of real numbers; these are complex")
 
 
 def _require_finite(values: FloatArray, name: str) -> None:

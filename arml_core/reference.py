@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from .metric import Metric
 from .progress import Callback, report
-from .rounding import LARGEST, BoolArray, FloatArray, IntArray, gamma, norm
+from .rounding import LARGEST, TINY, BoolArray, FloatArray, IntArray, gamma, norm
 from .screen import Screen, ScreenedRows
 from .threat import ResolvedThreat
+from .unrounded import UnroundedDistances
 
 SAMPLE = 2048  # rows that stand for all where only the centre or the spread matters
 EXTRA = 24  # candidates beyond K whose distances are computed exactly
@@ -51,6 +52,7 @@ class Reference:
         self.slack: FloatArray = slack[self.twin[self.order]]
         self.norms: FloatArray = np.linalg.norm(self.u, axis=1)
         self.screen = Screen(self.u, self.slack, self.device)
+        self._unrounded = UnroundedDistances(metric)
 
     def __len__(self) -> int:
         return len(self.label)
@@ -68,8 +70,7 @@ class Reference:
     def embed(self, x: NDArray[np.floating]) -> tuple[FloatArray, FloatArray]:
         """u = G(x - centre) and a bound on its error, row by row.
 
-        The bound is four times what the computation of u needs: it also covers the error :meth:`nearest_of` makes
-        at any x + δ that moves x no further than the data is wide.
+        The bound is four times what the computation of u needs: it also covers that of the squared distances.
         """
         u = np.empty((len(x), self.metric.rank))
         slack = np.empty(len(x))
@@ -88,17 +89,17 @@ class Reference:
     ) -> tuple[FloatArray, IntArray]:
         """The k nearest of each row's own training `indices`, which ascend: squared distances, ties by training order.
 
-        This is what decides. Who is near does not depend on what it is compared with: distances that a product
-        rounded otherwise could move across the k-th are computed without one.
+        This is what decides, and it decides as exact arithmetic does, however far out x is: where rounding could
+        carry rows of different classes across the k-th distance, they are compared without rounding.
         """
         points = self.points(indices)
         d = self._with_twins_tied(self.metric.squared_distances(x[:, None, :], points), self.twin[indices])
         if exclude is not None:
             d[(indices[:, :, None] == exclude[:, None, :]).any(axis=2)] = np.inf
-        if not self.metric.is_steady:
-            rows, columns = np.nonzero(self._in_doubt(d, np.linalg.norm(x[:, None, :] - points, axis=2), k))
-            d[rows, columns] = self.metric.steady_squared_distances(x[rows], points[rows, columns])
+        inside, doubt = self._in_doubt(d, x, points, k)
         best = np.argsort(d, axis=1, kind="stable")[:, :k]
+        for b in np.flatnonzero(self._matters(doubt, indices)):
+            best[b] = self._settled(x[b], indices[b], d[b], inside[b], doubt[b], k)
         return np.take_along_axis(d, best, axis=1), np.take_along_axis(indices, best, axis=1)
 
     def _with_twins_tied(self, d: FloatArray, twin: IntArray) -> FloatArray:
@@ -114,14 +115,42 @@ class Reference:
         np.put_along_axis(d, by_twin, sorted_d, axis=1)
         return d
 
-    def _in_doubt(self, d: FloatArray, apart: FloatArray, k: int) -> BoolArray:
-        """Which distances may lie on the other side of the k-th but for rounding; `apart` are the plain ‖x - z‖."""
-        error = self.gamma * (self.metric.operator_magnitude() * apart) ** 2
-        kth = np.argpartition(d, k - 1, axis=1)[:, k - 1, None]
-        gap = np.abs(d - np.take_along_axis(d, kth, axis=1))
-        doubt: BoolArray = gap <= error + np.take_along_axis(error, kth, axis=1)
-        doubt &= doubt.sum(axis=1, keepdims=True) > 1
-        return doubt
+    def _in_doubt(self, d: FloatArray, x: FloatArray, points: FloatArray, k: int) -> tuple[BoolArray, BoolArray]:
+        """Which are among the k nearest for certain, and which may be or not be, but for rounding."""
+        inside, doubt = _told_apart(d, self._coarse_error(d, x[:, None, :], points), k)
+        rows = np.flatnonzero(doubt.any(axis=1))
+        if len(rows) and not self.metric.is_diagonal:  # a bound of their own is much closer; it costs a product
+            error = self.gamma * self.metric.magnitude(x[rows, None, :] - points[rows]) ** 2
+            inside[rows], doubt[rows] = _told_apart(d[rows], error, k)
+        return inside, doubt
+
+    def _coarse_error(self, d: FloatArray, x: FloatArray, points: FloatArray) -> FloatArray:
+        """How far off the squared distances d(x, points) may be."""
+        if self.metric.is_diagonal:
+            return self.gamma * d
+        error: FloatArray = self.gamma * (self.metric.operator_magnitude() * np.linalg.norm(x - points, axis=-1)) ** 2
+        return error
+
+    def _matters(self, doubt: BoolArray, indices: IntArray) -> BoolArray:
+        """Where those in doubt are of different classes, and not all in one place."""
+        mixed = np.zeros(len(doubt), dtype=bool)
+        rows = np.flatnonzero(doubt.any(axis=1))
+        for values in (self.label, self.twin):
+            found = values[indices[rows]]
+            low = np.where(doubt[rows], found, len(self)).min(axis=1)
+            high = np.where(doubt[rows], found, -1).max(axis=1)
+            rows = rows[low < high]
+        mixed[rows] = True
+        return mixed
+
+    def _settled(
+        self, x: FloatArray, indices: IntArray, d: FloatArray, inside: BoolArray, doubt: BoolArray, k: int
+    ) -> IntArray:
+        """The places of the k nearest, nearest first, with those in doubt ranked without rounding."""
+        (certain,), (places,) = np.nonzero(inside), np.nonzero(doubt)
+        ranked = sorted(zip(self._unrounded(x, self.points(indices[places])), places.tolist(), strict=True))
+        chosen = np.array([*certain, *(place for _, place in ranked[: k - len(certain)])], dtype=np.intp)
+        return np.asarray(chosen[np.lexsort((chosen, d[chosen]))])
 
     def nearest(
         self, x: FloatArray, k: int, exclude: IntArray | None = None, callback: Callback | None = None
@@ -210,20 +239,29 @@ class Reference:
     def _nearest_of_all(self, x: FloatArray, k: int, exclude: IntArray | None) -> tuple[FloatArray, IntArray]:
         """The same by computing every distance, for rows where the screen leaves doubt (many ties, far points)."""
         step = max(1, DIRECT_BYTES // (8 * len(x)))
-        parts = [slice(start, start + step) for start in range(0, len(self), step)]
-        everything = np.arange(len(self))
-        d = np.concatenate([self.metric.squared_distances(x, self.points(everything[part])) for part in parts])
-        d = d[self.twin]
+        d, error = np.empty(len(self)), np.empty(len(self))
+        for start in range(0, len(self), step):
+            part = np.arange(start, min(start + step, len(self)))
+            points = self.points(part)
+            d[part] = self.metric.squared_distances(x, points)
+            error[part] = self._coarse_error(d[part], x, points)
         if exclude is not None:
             d[exclude[exclude >= 0]] = np.inf
-        if not self.metric.is_steady:
-            apart = np.concatenate([np.linalg.norm(x - self.points(everything[part]), axis=1) for part in parts])
-            (doubtful,) = np.nonzero(self._in_doubt(d[None], apart[None], k)[0])
-            for start in range(0, len(doubtful), step):
-                some = doubtful[start : start + step]
-                d[some] = self.metric.steady_squared_distances(x, self.points(some))
-        best = np.argsort(d, kind="stable")[:k]
-        return d[best], best
+        inside, doubt = _told_apart(d[None], error[None], k)
+        few = np.flatnonzero(inside[0] | doubt[0])
+        distances, nearest = self.nearest_of(x[None], few[None], k)
+        return distances[0], nearest[0]
+
+
+def _told_apart(d: FloatArray, error: FloatArray, k: int) -> tuple[BoolArray, BoolArray]:
+    """Which are among the k smallest of each row whatever the errors, and which are only with some."""
+    with np.errstate(invalid="ignore"):  # what is left out is infinitely far, and as uncertain
+        lower, upper = d - error - TINY, d + error + TINY
+    lower = np.where(np.isfinite(d), lower, np.inf)
+    inside = upper < np.partition(lower, k - 1, axis=1)[:, k - 1, None]
+    possible = lower <= np.partition(upper, k - 1, axis=1)[:, k - 1, None]
+    inside |= possible & (possible.sum(axis=1, keepdims=True) == k)
+    return inside, possible & ~inside
 
 
 def _exact_twins(u: FloatArray) -> IntArray:

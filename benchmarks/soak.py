@@ -84,7 +84,7 @@ class Server:
         began = time.monotonic()
         self.lives += 1
         command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={self.port}"]
-        environment = {**os.environ, "ARML_HOME": str(self.home), "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "ARML_HOME": str(self.home)}
         with (self.home / f"server-{self.lives}.log").open("wb") as out:
             self.process = subprocess.Popen(
                 [*command, "--server.headless=true"], cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT

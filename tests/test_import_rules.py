@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"rounding", "errors", "progress", "device", "home", "threads", "parallel", "precision", "npz"},
     {"metric", "threat", "datasets"},
-    {"screen", "reference", "checks"},
+    {"screen", "reference", "checks", "unrounded"},
     {"certify", "attack", "nearby"},
     {"curves", "knn", "learners", "neural", "results", "comparison", "report"},
     {"figures", "jobs"},

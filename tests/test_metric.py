@@ -184,3 +184,21 @@ def test_the_caller_keeps_its_matrix():
     metric = Metric.from_components(g)
     g[:] = 0
     np.testing.assert_array_equal(metric.components, [[1.0, 2.0]])
+
+
+def test_what_a_classifier_has_computed_with_cannot_be_changed() -> None:
+    mine = np.array([[1.0, 0.5], [0.0, 1.0]])
+    metric = Metric.from_components(mine)
+    with pytest.raises(ValueError, match="read-only"):
+        metric.components[0, 0] = 7.0
+    mine[0, 0] = 7.0  # the caller's own stays theirs
+    assert metric.components[0, 0] == 1.0
+    plain = Metric.identity(2)
+    plain.components[0, 0] = 7.0  # a copy
+    assert plain.is_identity
+
+
+def test_complex_numbers_are_refused() -> None:
+    for make in (Metric.from_matrix, Metric.from_components, lambda m: as_metric(m, 2)):
+        with pytest.raises(ValueError, match="real numbers"):
+            make(np.eye(2) * 1j)

@@ -16,8 +16,8 @@ Every `lower` is rounded down by a bound on its floating-point error: each vecto
 4(D + r + 8)·2⁻⁵³ of its terms' sizes (D features, G of r rows), about 10⁻¹² for a thousand features, and each squared
 distance by four times that. float32 points are converted to float64 first; float32 products only choose candidates,
 with their error bound taken off; float64 products decide where their error bound is at most 1e-8 of the radius.
-The promise covers the distances ``predict`` computes, rounding included, for perturbations up to the data's own
-size.
+The promise is about ``predict`` itself, for perturbations of any size: where rounding could decide between rows of
+different classes, ``predict`` compares their distances without rounding, so it answers as exact arithmetic does.
 """
 
 from .bounds import triplet_bound

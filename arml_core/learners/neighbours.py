@@ -59,7 +59,7 @@ class NeighbourLists:
     def draw(self, generator: torch.Generator, times: int) -> tuple[Tensor, Tensor]:
         """A positive and a negative of each anchor, uniformly from its lists (the paper's randnear), (times, A) each.
 
-        The numbers drawn are those of as many calls for one time each.
+        On the CPU the numbers drawn are those of as many calls for one time each.
         """
         shape = (times, 2, len(self.positive))
         uniform = torch.rand(shape, generator=generator, device=self.positive.device, dtype=torch.float32)

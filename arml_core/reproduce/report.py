@@ -87,7 +87,7 @@ def _agreement(tables: Tables) -> Iterator[str]:
     yield "## How close our numbers are\n"
     yield (
         "The largest difference over the six radii, ours less the paper's. What has to be close is the Euclidean "
-        "metric (±0.001; on Splice ±0.008 above radius 0, its many ties are decided by rounding), ARML (±0.01; "
+        "metric (±0.001; on Splice ±0.008 above radius 0: its many ties went by rounding there and go by training order here), ARML (±0.01; "
         "Splice ±0.03, the MNIST sets ±0.015) and the boundary attack on both (±0.07: it is random, and on fewer "
         "points). The other metrics come from our own learners, which start and stop elsewhere.\n"
     )

@@ -266,3 +266,27 @@ def test_without_a_callback_nothing_is_copied_between_refreshes(monkeypatch):
         ARML(n_epochs, refresh=100, random_state=0).fit(X, y)
         counts.append(len(copies))
     assert counts[0] == counts[1]
+
+
+def test_an_update_is_adams() -> None:
+    """Its function is called with numbers of our own: they have to be those of the class."""
+    from arml_core.learners.arml import _Run
+
+    gradients = torch.randn(6, 3, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    leaf = torch.eye(3, 2, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Adam([leaf], lr=0.01)
+    run = _Run(torch.eye(3, 2, dtype=torch.float64), None, None, "negative", 6, 1, 0.01)  # type: ignore[arg-type]
+    for gradient in gradients * 1e-6:
+        leaf.grad = gradient.clone()
+        optimizer.step()
+        run._update(gradient)
+    assert torch.equal(run.g, leaf.detach())
+
+
+def test_the_history_counts_a_wrong_answer_as_radius_0() -> None:
+    """Labels at random: half the triplets have a negative ε̃."""
+    X, y = blobs()
+    wrong = np.random.default_rng(0).permutation(y)
+    history = ARML(3, random_state=0).fit(X, wrong).history_
+    assert (history["radius"] > 0).all()
+    assert (history["radius"] > -history["loss"] + 1e-3).all()
