@@ -1,7 +1,7 @@
 """The Euclidean rows of the paper's Tables 1 and 2, for all six datasets, beside the published ones.
 
 Run with ``make reproduce-euclidean``; the datasets are found through ARML_DATA. Exits with 1 where a number is off
-by more than 0.001 (Splice, whose ties are decided by rounding, by more than 0.008 above radius 0).
+by more than 0.001 (Splice, whose ties went by rounding in the paper, by more than 0.008 above radius 0).
 """
 
 from __future__ import annotations
