@@ -26,7 +26,7 @@ from arml_core.learners.registry import LEARNERS
 from arml_core.reproduce import published
 from arml_core.results import Evaluation, write_results
 from arml_core.results import shipped as read_shipped
-from pages.components.compare import catalogue
+from pages.components.compare import catalogue, panels
 from pages.components.compare.catalogue import load_catalogue
 from pages.components.compare.charts import Chart, make_charts, resolve
 from pages.components.compare.choices import View, names, write_names
@@ -213,7 +213,8 @@ def test_curves_and_bars_are_sent_before_the_tables(monkeypatch) -> None:
     monkeypatch.setattr("pages.components.compare.panels.let_draw", st.stop)
     app = page()
     assert {one.proto.id.rsplit("-", 1)[-1] for one in app.get("bidi_component")} >= {"cmp_curves0", "cmp_bars0"}
-    assert not app.dataframe
+    assert not app.table
+    assert "Ranked at" not in words(app)
 
 
 @pytest.mark.usefixtures("shipped_results")
@@ -284,6 +285,18 @@ def test_what_holds_for_several_metrics_is_said_once_whatever_they_are_called(sh
     assert [note for note in chart.notes if "both curves" in note] == [
         "One: two, ARML: 200 points were certified and 50 attacked; both curves show the 50 they share."
     ]
+
+
+@pytest.mark.usefixtures("shipped_results")
+def test_a_radius_beyond_the_curves_of_a_dataset_is_not_marked_at_their_end(monkeypatch) -> None:
+    marks: list[Any] = []
+    monkeypatch.setattr(panels, "show_chart", lambda figure, *, mark, **_: marks.append(mark))
+    (chart,) = charts_of()
+    top = panels.epsilon_range([chart])[0]
+    for epsilon in (top, 1.5 * top):
+        panels._show_curves(chart, 0, epsilon, View(hide=("export",)))
+    assert marks[0].x == top
+    assert marks[1] is None
 
 
 @pytest.mark.usefixtures("shipped_results")

@@ -135,7 +135,7 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
         ),
         key=f"cmp_curves{index}",
         alt=curves_alt(chart.lines, epsilon, chart.norm),
-        mark=Mark(min(epsilon, upto), f"ε = {epsilon:g}", style.ink),
+        mark=Mark(epsilon, f"ε = {epsilon:g}", style.ink) if epsilon <= upto else None,  # datasets differ in range
     )
     st.caption(curves_caption(chart.lines))
     if "export" not in view.hide:
