@@ -314,7 +314,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if resolved.box is not None:
             low[resolved.movable] = np.maximum(resolved.box[0], low[resolved.movable])
             high[resolved.movable] = np.minimum(resolved.box[1], high[resolved.movable])
-        fallback = np.stack([x[self._reference.label != c][0] for c in range(self._reference.n_classes)])
+        fallback = x[[np.argmax(self._reference.label != c) for c in range(self._reference.n_classes)]]
         predict = NearbyPredictor(self._reference, self.n_neighbors, len(task.points), task.exclude, task.predict)
         upper, found = boundary_attack(
             task.points,

@@ -1,12 +1,14 @@
 """Short lists of neighbours never change an answer; they only save looking at the rest."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.nearby import LISTED, NearbyPredictor
+from arml_core.nearby import HEAD, LARGE_BYTES, NearbyPredictor
 
 
 def problem(seed, n_train, n_features, n_classes, kind):
@@ -30,8 +32,11 @@ def problem(seed, n_train, n_features, n_classes, kind):
     return x, y, components.T @ components
 
 
-def predictors(x, y, metric, k, n_walkers, exclude):
-    """The classifier's own predictions, and those from lists; `asked` counts rows that came back to the former."""
+def predictors(x, y, metric, k, n_walkers, exclude, with_tails=False):
+    """The classifier's own predictions, and those from lists; `asked` counts rows that came back to the former.
+
+    Lists `with_tails` are those of a large training set.
+    """
     knn = MahalanobisKNN(n_neighbors=k, metric=metric).fit(x, y)
     asked = []
 
@@ -42,7 +47,8 @@ def predictors(x, y, metric, k, n_walkers, exclude):
         asked.append(len(walkers))
         return plain(points, walkers)
 
-    return plain, NearbyPredictor(knn._reference, k, n_walkers, exclude, counted), asked
+    with mock.patch("arml_core.nearby.LARGE_BYTES", 0 if with_tails else LARGE_BYTES):
+        return plain, NearbyPredictor(knn._reference, k, n_walkers, exclude, counted), asked
 
 
 @given(
@@ -52,16 +58,18 @@ def predictors(x, y, metric, k, n_walkers, exclude):
     k=st.integers(1, 11),
     kind=st.sampled_from(["plain", "grid", "twins", "tiny", "huge", "far", "singular"]),
     leave_out=st.booleans(),
-    stride=st.sampled_from([1e-6, 1e-2, 0.3, 30.0]),
+    stride=st.sampled_from([1e-6, 1e-2, 0.1, 0.3, 30.0]),
+    with_tails=st.booleans(),
 )
-@settings(max_examples=120, deadline=None)
-def test_walkers_get_the_classifiers_answers(seed, n_features, n_classes, k, kind, leave_out, stride):
+@settings(max_examples=200, deadline=None)
+def test_walkers_get_the_classifiers_answers(seed, n_features, n_classes, k, kind, leave_out, stride, with_tails):
     n_walkers = 12
     x, y, metric = problem(seed, 260, n_features, n_classes, kind)
     rng = np.random.default_rng(seed + 1)
     exclude = rng.integers(-1, len(x), (n_walkers, 2)) if leave_out else None
-    plain, nearby, _ = predictors(x, y, metric, k, n_walkers, exclude)
+    plain, nearby, _ = predictors(x, y, metric, k, n_walkers, exclude, with_tails)
     assert nearby.is_useful
+    assert (nearby.length > nearby.head) == with_tails
     scale = np.abs(x - np.median(x, axis=0)).max() + 1e-40
     at = x[rng.integers(0, len(x), n_walkers)].copy()
     for step in range(8):
@@ -88,13 +96,41 @@ def test_a_short_walk_is_decided_by_the_lists():
     assert not asked
 
 
-def test_a_list_full_of_ties_is_left_to_the_classifier():
-    x = np.concatenate([np.repeat([[1.0, 0.0]], 150, axis=0), np.repeat([[5.0, 0.0]], 150, axis=0)])
-    y = np.repeat([0, 1], 150)
-    plain, nearby, asked = predictors(x, y, None, 3, 1, None)
+@pytest.mark.parametrize("with_tails", [False, True])
+def test_a_list_full_of_ties_is_left_to_the_classifier(with_tails):
+    x = np.concatenate([np.repeat([[1.0, 0.0]], 3000, axis=0), np.repeat([[5.0, 0.0]], 3000, axis=0)])
+    y = np.repeat([0, 1], 3000)
+    plain, nearby, asked = predictors(x, y, None, 3, 1, None, with_tails)
     point, walker = np.array([[0.0, 0.0]]), np.array([0])
     assert nearby(point, walker) == plain(point, walker)
     assert asked == [1]  # as many as are on the list lie just beyond it
+
+
+def test_the_tail_of_a_list_is_asked_before_a_new_list_is_made():
+    x, y, metric = problem(2, 3000, 6, 3, "plain")
+    rng = np.random.default_rng(1)
+    plain, nearby, asked = predictors(x, y, metric, 5, 20, None, with_tails=True)
+    at, everybody = x[:20].copy(), np.arange(20)
+    nearby(at, everybody)
+    outgrown, beyond_heads = [], []
+    look_up, up_to = nearby._look_up, nearby._nearest_up_to
+    nearby._look_up = lambda u, slack, walkers: (outgrown.append(len(walkers)), look_up(u, slack, walkers))
+    nearby._nearest_up_to = lambda end, *rest: (beyond_heads.append(end), up_to(end, *rest))[1]
+    for _ in range(30):
+        at += 0.1 * rng.standard_normal(at.shape)
+        assert np.array_equal(nearby(at, everybody), plain(at, everybody))
+    assert sum(outgrown) < len(beyond_heads) / 3
+    assert nearby.head < min(beyond_heads) <= max(beyond_heads) <= nearby.length
+    assert not asked
+
+
+def test_lists_of_many_walkers_stay_within_the_memory(monkeypatch):
+    x, y, _ = problem(3, 3000, 6, 2, "plain")
+    monkeypatch.setattr("arml_core.nearby.LIST_BYTES", 4 * 6 * 1000 * 100)
+    _, nearby, _ = predictors(x, y, None, 5, 1000, None, with_tails=True)
+    assert nearby.length == 100
+    _, nearby, _ = predictors(x, y, None, 5, 10_000, None, with_tails=True)
+    assert nearby.length == nearby.head
 
 
 def test_twins_of_two_classes_are_decided_by_training_order():
@@ -110,7 +146,9 @@ def test_twins_of_two_classes_are_decided_by_training_order():
 
 
 @pytest.mark.parametrize("leave_out", [False, True])
-def test_the_attack_is_the_same_with_and_without_lists(monkeypatch, leave_out):
+@pytest.mark.parametrize("large_bytes", [0, LARGE_BYTES])
+def test_the_attack_is_the_same_with_and_without_lists(monkeypatch, large_bytes, leave_out):
+    monkeypatch.setattr("arml_core.nearby.LARGE_BYTES", large_bytes)
     x, y, metric = problem(5, 400, 4, 3, "plain")
     knn = MahalanobisKNN(n_neighbors=3, metric=metric).fit(x, y)
     options = {"method": "boundary", "steps": 300, "threat": ThreatModel(box=(-3.0, 3.0))}
@@ -123,7 +161,7 @@ def test_the_attack_is_the_same_with_and_without_lists(monkeypatch, leave_out):
 
 
 def test_a_small_training_set_has_no_lists():
-    x, y, metric = problem(7, LISTED, 3, 2, "plain")
+    x, y, metric = problem(7, HEAD, 3, 2, "plain")
     plain, nearby, asked = predictors(x, y, metric, 1, 4, None)
     at = x[:4] + 0.1
     assert not nearby.is_useful
