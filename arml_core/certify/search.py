@@ -60,7 +60,7 @@ class PointSearch:
     adversarial: NDArray[np.floating] | None = None
 
     def run(self, budget: float, max_nodes: int | None = None) -> None:
-        """Bring `lower` and `upper` together for up to `budget` seconds."""
+        """Bring `lower` and `upper` together for up to `budget` seconds, and up to `max_nodes` of branch and bound."""
         started = time.perf_counter()
         if np.isinf(self.lower):
             return
@@ -326,7 +326,6 @@ def search_radius(
     attack: Callable[[int, FloatArray | None], tuple[float, NDArray[np.floating]] | None],
     exclude: IntArray | None = None,
     budget: float = 1.0,
-    max_nodes: int | None = None,
     callback: Callback | None = None,
 ) -> Interval:
     """Both sides for test points that the classifier gives `labels`, starting from valid bounds `lower`.
@@ -336,7 +335,6 @@ def search_radius(
     predict : ``predict(points, members)``, class codes of perturbed versions of those members.
     attack : ``attack(member, start)``, a misclassified point near `start`, with its size, or None.
     budget : seconds per point, about: an attack is not cut off, and what comes after it has at least half of them.
-    max_nodes : bounds the branch and bound as well, for repeatable results.
     """
     result = Interval(
         lower.copy(), np.full(len(x), np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(len(x), dtype=bool)
@@ -353,7 +351,7 @@ def search_radius(
             attack=lambda start, b=b: attack(b, start),  # type: ignore[misc]
             lower=float(lower[b]),
         )
-        point.run(budget, max_nodes)
+        point.run(budget)
         result.lower[b], result.upper[b] = point.lower, point.upper
         if point.adversarial is not None:
             result.adversarial[b] = point.adversarial

@@ -67,6 +67,13 @@ def ships(tmp_path, monkeypatch) -> Any:
     return put
 
 
+def uploaded(data: Dataset) -> str:
+    """Keep a dataset as this visitor's upload; returns its fingerprint."""
+    client = Client(start=False)
+    client.store.contents.put_dataset(data, client.visitor)
+    return data.fingerprint
+
+
 def page(wait: bool = True, **query: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "pages/inspect.py"), default_timeout=60)
     app.session_state["shell_opened"] = True
@@ -274,8 +281,7 @@ def test_another_one_goes_through_all_rows_and_says_if_there_is_none() -> None:
 
 
 def test_no_such_row_has_its_own_words() -> None:
-    client = Client(start=False)
-    digest = client.add_dataset(blobs().data)
+    digest = uploaded(blobs().data)
     app = page(data=digest[:12], want="wrong", k="3")
     app.button(key="inspect_another").click().run()
     settled(app)
@@ -449,7 +455,7 @@ def test_copied_lines_run_as_printed_and_give_the_pages_numbers(k, norm, part, o
 def test_copied_lines_of_a_shipped_metric_and_of_an_upload_run(ships, monkeypatch, tmp_path) -> None:
     data = arml.load_dataset("iris")
     ships("iris", "nca", Metric.from_components(RNG.normal(size=(4, 4))), data.fingerprint)
-    digest = Client(start=False).add_dataset(blobs().data)
+    digest = uploaded(blobs().data)
     for dataset, metric, part in (("iris", "nca", "test"), (digest[:12], "euclidean", "train")):
         source, _ = resolve(View(dataset, metric), load_catalogue())
         assert "votes" in run_lines(point_lines(source, Question(part, 1, 3, "l2", False), 0.2), tmp_path, monkeypatch)
