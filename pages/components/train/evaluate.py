@@ -20,7 +20,7 @@ from arml_core.threat import NORM_NAMES, ThreatModel
 
 from ..chart import show_chart
 from ..compare.catalogue import limits_of
-from ..csv_out import csv_bytes
+from ..csv_out import csv_button
 from ..curve_words import MEAN_RULE, NO_SCRIPT, curves_caption
 from ..norms import NORM_TITLES
 from ..on_demand import on_demand
@@ -40,7 +40,7 @@ from .choices import (
     set_field,
 )
 from .detail import file_name
-from .queue import cancel, retry
+from .queue import cancel_button, retry
 from .snippet import evaluation_lines
 from .words import ATTACKS as ATTACK_TITLES
 from .words import CERTIFICATES, clause, evaluation_words, progress_words, setting_words, under_way
@@ -289,13 +289,7 @@ def _active_row(job: JobStatus) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"train_evaluation_{job.id}"):
         st.progress(job.fraction, text=f"{evaluation_words(spec)}: {progress_words(job)}", width="stretch")
         if job.mine:
-            st.button(
-                "Cancel",
-                key=f"train_cancel_evaluation_{job.id}",
-                on_click=cancel,
-                args=([job.id],),
-                disabled=job.state == "cancelling",
-            )
+            cancel_button(job, f"train_cancel_evaluation_{job.id}")
 
 
 def _ended_row(job: JobStatus) -> None:
@@ -416,13 +410,11 @@ def _after(run: JobStatus, jobs: list[JobStatus], lines: list[RobustLine], chose
                 "pages/compare.py", label="Compare with others", query_params=compare_query(run, jobs[0], offer)
             )
         if "data-out" not in chosen.hide:
-            st.download_button(
+            csv_button(
                 "The curves as CSV",
-                data=lambda: csv_bytes(curves_table(lines)),
+                lambda: curves_table(lines),
                 file_name=file_name(run, "csv").replace(".csv", "-curves.csv"),
-                mime="text/csv",
                 key="train_curves_csv",
-                on_click="ignore",
             )
     with st.expander("The formula of the curves"):
         st.markdown(FORMULA)
