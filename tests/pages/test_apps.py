@@ -11,15 +11,15 @@ from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
 from arml_core.jobs import Client, new_key
-from pages.components import session
 from pages.components.address import Choices
-from pages.components.clicks import handle
 from pages.components.curve_words import MEAN_RULE
-from pages.components.picture_clicks import Hit, read_hit
 from pages.components.plain import plain
+from pages.components.playground import session
+from pages.components.playground.clicks import handle
+from pages.components.playground.picture_clicks import Hit, read_hit
+from pages.components.playground.view import DEFAULT
 from pages.components.shell import PAGES
 from pages.components.store import open_store
-from pages.components.view import DEFAULT
 from pages.components.visitor import GIVEN, PRIVATE
 
 from .app import ROOT, address, alone
@@ -149,7 +149,7 @@ def test_playground_opens_on_three_methods() -> None:
 def test_pictures_are_sent_before_the_words_about_them(monkeypatch) -> None:
     app = page("pages/playground")
     assert len(radii(app)) == 3
-    monkeypatch.setattr("pages.components.panels.let_draw", st.stop)
+    monkeypatch.setattr("pages.components.playground.panels.let_draw", st.stop)
     app.slider(key="pg_k").set_value(3).run()
     assert len([one for one in app.get("bidi_component") if "pg_chart" in one.proto.id]) == 3
     assert radii(app) == []
@@ -158,7 +158,7 @@ def test_pictures_are_sent_before_the_words_about_them(monkeypatch) -> None:
 def test_a_first_visit_gets_the_pictures_before_all_but_one_of_the_controls(monkeypatch) -> None:
     """One has to be there: a sidebar that opened later would push the pictures aside."""
     everything = page("pages/playground").sidebar
-    monkeypatch.setattr("pages.components.panels.let_draw", st.stop)
+    monkeypatch.setattr("pages.components.playground.panels.let_draw", st.stop)
     app = page("pages/playground")
     assert len([one for one in app.get("bidi_component") if "pg_chart" in one.proto.id]) == 3
     assert [box.label for box in app.sidebar.selectbox] == ["Lesson"] == [everything.selectbox[0].label]

@@ -7,12 +7,12 @@ import streamlit as st
 
 from arml_core.figures import plane_table
 
+from ..address import link_to
+from ..csv_out import csv_button
+from ..on_demand import on_demand
 from . import session
-from .address import link_to
 from .compute import Panel, Points
-from .csv_out import csv_button
 from .edits import as_tuples, with_points
-from .on_demand import on_demand
 from .session import REFUSED
 from .snippet import python_lines
 from .view import View
