@@ -23,10 +23,10 @@ from pages.components.curve_words import (
     REACHED_CAPTION,
     curves_caption,
 )
-from pages.components.train.choices import (
-    Chosen,
-)
-from pages.components.train.evaluate import certificate_for, compare_query, grouped, lines_of, points_spec, supported
+from pages.components.train.choices import Chosen
+from pages.components.train.evaluate import grouped
+from pages.components.train.evaluation_curves import compare_query, lines_of
+from pages.components.train.evaluation_form import certificate_for, points_spec, supported
 from pages.components.train.snippet import evaluation_lines
 
 from .train_page import PATIENCE, offer, page, status, texts

@@ -6,13 +6,7 @@ import pytest
 
 from arml_core.learners.registry import LEARNERS
 from pages.components.train.catalog import describe, offers
-from pages.components.train.choices import (
-    Chosen,
-    read_seeds,
-    read_settings,
-    with_setting,
-    write_settings,
-)
+from pages.components.train.choices import Chosen, read_seeds, read_settings, with_setting, write_settings
 from pages.components.train.plan import MOST_TRAININGS, make_plan
 
 from ..app import address
