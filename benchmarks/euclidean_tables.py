@@ -12,23 +12,21 @@ import time
 import numpy as np
 
 from arml_core import MahalanobisKNN, load_dataset, robust_error
-from benchmarks.paper import TITLES, radii, table_1, table_2
+from arml_core.reproduce.published import POINTS, TITLES, K, errors, radii, tolerance
 
 
 def compare(name: str, title: str) -> bool:
     data = load_dataset(name)
-    x, y = data.evaluation(1000)
+    x, y = data.evaluation(POINTS)
     good = True
-    for k, method, printed in (
-        (1, "exact", table_1(name, "Euclidean")),
-        (11, "theorem1", table_2(name, "Euclidean")),
-    ):
+    for k, method, column in ((1, "exact", "exact"), (K, "theorem1", "certified")):
+        printed = errors(name, "euclidean", column)
         started = time.perf_counter()
         lower = MahalanobisKNN(k).fit(data.X_train, data.y_train).certify(x, y, method=method).lower
         spent = time.perf_counter() - started
         ours = robust_error(lower, radii(name))
         off = np.abs(ours - printed)
-        within = bool((off[1:] <= 0.008 + 1e-9).all() if title == "Splice" else (off <= 0.001 + 1e-9).all())
+        within = bool((off <= tolerance(name, "euclidean", column) + 1e-9).all())
         good &= within
         print(f"{title:14s} {method:9s} K={k:<3d} {spent:6.1f} s  {'as printed' if off.max() < 5e-4 else ''}")
         print("   ours ", " ".join(f"{value:.3f}" for value in ours))

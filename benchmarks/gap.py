@@ -18,7 +18,7 @@ import pandas as pd
 
 from arml_core import ARML, MahalanobisKNN, load_dataset, load_metric, robust_error, save_metric
 from arml_core.datasets.table import write_csv
-from benchmarks.paper import SMALL, TITLES, radii
+from arml_core.reproduce.published import SMALL, TITLES, radii
 
 RESULTS = Path(__file__).parent / "results"
 

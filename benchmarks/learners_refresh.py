@@ -16,20 +16,21 @@ import numpy as np
 
 import arml_core as arml
 from arml_core.learners.arml import ARML
-from benchmarks import paper
+from arml_core.reproduce.published import TITLES
+from arml_core.reproduce.published import radii as paper_radii
 
 RESULTS = Path(__file__).parent / "results" / "learners_refresh.txt"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dataset", default="usps", choices=paper.TITLES)
+    parser.add_argument("--dataset", default="usps", choices=TITLES)
     parser.add_argument("--epochs", type=int, default=1000)
     parser.add_argument("--refresh", type=int, default=ARML().refresh)
     arguments = parser.parse_args()
     data = arml.load_dataset(arguments.dataset)
     X, y = data.evaluation(1000)
-    radii = np.array(paper.radii(arguments.dataset))
+    radii = paper_radii(arguments.dataset)
     lines, seconds, curves = [f"{arguments.dataset}, {arguments.epochs} epochs, seed 42"], [], []
     for refresh in (arguments.refresh, 1):
         started, worked = time.perf_counter(), time.process_time()

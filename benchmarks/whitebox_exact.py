@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from arml_core import MahalanobisKNN, load_dataset
+from arml_core.reproduce.published import SMALL, TITLES
 from benchmarks.gap import arml_metric
-from benchmarks.paper import SMALL, TITLES
 
 EQUAL = 1e-4
 

@@ -6,16 +6,16 @@ import pages.components.loading  # noqa: F401
 
 import streamlit as st
 
-from pages.components import session
-from pages.components.ahead import begin_turn, look_ahead
-from pages.components.below import show_below
-from pages.components.clicks import handle
-from pages.components.compute import points_of
-from pages.components.controls import open_sidebar, sidebar
-from pages.components.edits import fitting
-from pages.components.hints import show_hint, show_lesson, show_notices
-from pages.components.panels import show_panels, show_search_longer
-from pages.components.picture_clicks import listen
+from pages.components.playground import session
+from pages.components.playground.ahead import begin_turn, look_ahead
+from pages.components.playground.below import show_below
+from pages.components.playground.clicks import handle
+from pages.components.playground.compute import points_of
+from pages.components.playground.controls import open_sidebar, sidebar
+from pages.components.playground.edits import fitting
+from pages.components.playground.hints import show_hint, show_lesson, show_notices
+from pages.components.playground.panels import show_panels, show_search_longer
+from pages.components.playground.picture_clicks import listen
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 

@@ -8,17 +8,17 @@ import streamlit as st
 
 from arml_core.figures import plane_alt, plane_figure, probe_words
 from pages.components.address import put_into_address
-from pages.components.below import download_of, show_formula
 from pages.components.chart import show_chart
-from pages.components.compute import panel_of, points_of
 from pages.components.device import show_device
 from pages.components.doors import show_doors
 from pages.components.glossary import TERMS
 from pages.components.jobs import show_running_jobs
 from pages.components.on_demand import on_demand
+from pages.components.playground.below import download_of, show_formula
+from pages.components.playground.compute import panel_of, points_of
+from pages.components.playground.view import DEFAULT
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.theme import current_style
-from pages.components.view import DEFAULT
 from pages.components.visitor import show_private_notice
 
 enter("start")

@@ -36,6 +36,13 @@ NEVER = {  # peers that must not know each other
 }
 
 
+def test_the_map_of_the_engine_is_complete():
+    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    parts = {path.name for path in (ROOT / "arml_core").iterdir() if not path.name.startswith("__")}
+    listed = {f"{part}{'' if part.endswith('.py') else '/'}" for part in parts}
+    assert {name for name in listed if f"`{name}`" not in text} == set()
+
+
 def imports(path: Path) -> set[str]:
     """Every module a file imports, relative ones resolved, also those inside functions."""
     package = path.relative_to(ROOT).parts[:-1]

@@ -88,15 +88,14 @@ class BranchAndBound:
         """What is proved so far."""
         return min(self.heap[0].lower if self.heap else np.inf, self.settled)
 
-    def run(self, deadline: float, max_nodes: int | None = None) -> int:
-        """Refine until both sides meet, the time is up or `max_nodes` are spent; returns the nodes spent."""
+    def run(self, deadline: float, max_nodes: int | None = None) -> None:
+        """Refine until both sides meet, the time is up or `max_nodes` are spent."""
         nodes = 0
         while self.heap and self.lower < self.upper * (1 - MEETING) and self.heap[0].lower < self.settled:
             if time.perf_counter() > deadline or (max_nodes is not None and nodes >= max_nodes):
                 break
             self._refine(heapq.heappop(self.heap))
             nodes += 1
-        return nodes
 
     def _push(self, node: Node) -> None:
         if node.lower < self.settled:

@@ -10,17 +10,6 @@ from numpy.typing import NDArray
 from ..rounding import BoolArray, FloatArray
 from ..threat import ThreatModel
 
-_NONE = "none was looked for"
-_OBTAINED = {
-    "theorem1": ("the paper's Theorem 1: an order statistic over pairs of neighbours", _NONE),
-    "votes": ("votes counted per class, over pairs of neighbours", _NONE),
-    "exact": ("dual bounds of the quadratic programs", "their solutions, misclassified by predict"),
-    "search": (
-        "the best of votes, pairs and branch and bound; bisectors or regions where two features move",
-        "the best of the white-box attack and of what the search entered, misclassified by predict",
-    ),
-}
-
 
 @dataclass(frozen=True)
 class Certificates:
@@ -49,12 +38,6 @@ class Certificates:
     adversarial: NDArray[np.floating]
     method: str
     threat: ThreatModel
-
-    @property
-    def obtained(self) -> dict[str, str]:
-        """How each side came about, in words."""
-        lower, upper = _OBTAINED[self.method]
-        return {"lower": lower, "upper": upper}
 
     def verdict(self, radius: float) -> NDArray[np.str_]:
         """At a radius ε: "certified" (lower > ε), "attackable" (upper ≤ ε) or "undecided"."""

@@ -1,9 +1,10 @@
 """`search`: both sides of the radius, brought together as far as a time budget allows.
 
-Starts from the `votes` bound below and the white-box attack above. Where at most two features can move, the plane is
-searched region by region (:mod:`.plane`) and the radius comes out exact, in every norm. Otherwise branch and bound
-(:mod:`.branch`) raises the lower side, and what it finds on the way lowers the upper one. Both sides are valid
-whenever it stops. With a box and more than two movable features, the two starting bounds are returned.
+Starts from the `votes` bound below and the white-box attack above. Where at most two features can move, the radius is
+exact, in every norm: read off the lines on which the answer can change (:mod:`.bisectors`), or, for one feature and
+among many ties, found by a walk from region to region (:mod:`.plane`). Otherwise branch and bound (:mod:`.branch`)
+raises the lower side, and what it finds on the way lowers the upper one. Both sides are valid whenever it stops. With
+a box and more than two movable features, the two starting bounds are returned.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class PointSearch:
     adversarial: NDArray[np.floating] | None = None
 
     def run(self, budget: float, max_nodes: int | None = None) -> None:
-        """Bring `lower` and `upper` together for up to `budget` seconds."""
+        """Bring `lower` and `upper` together for up to `budget` seconds, and up to `max_nodes` of branch and bound."""
         started = time.perf_counter()
         if np.isinf(self.lower):
             return
@@ -326,7 +327,6 @@ def search_radius(
     attack: Callable[[int, FloatArray | None], tuple[float, NDArray[np.floating]] | None],
     exclude: IntArray | None = None,
     budget: float = 1.0,
-    max_nodes: int | None = None,
     callback: Callback | None = None,
 ) -> Interval:
     """Both sides for test points that the classifier gives `labels`, starting from valid bounds `lower`.
@@ -336,7 +336,6 @@ def search_radius(
     predict : ``predict(points, members)``, class codes of perturbed versions of those members.
     attack : ``attack(member, start)``, a misclassified point near `start`, with its size, or None.
     budget : seconds per point, about: an attack is not cut off, and what comes after it has at least half of them.
-    max_nodes : bounds the branch and bound as well, for repeatable results.
     """
     result = Interval(
         lower.copy(), np.full(len(x), np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(len(x), dtype=bool)
@@ -353,7 +352,7 @@ def search_radius(
             attack=lambda start, b=b: attack(b, start),  # type: ignore[misc]
             lower=float(lower[b]),
         )
-        point.run(budget, max_nodes)
+        point.run(budget)
         result.lower[b], result.upper[b] = point.lower, point.upper
         if point.adversarial is not None:
             result.adversarial[b] = point.adversarial

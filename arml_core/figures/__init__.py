@@ -18,7 +18,7 @@ from .training import (
     training_figure,
     training_table,
 )
-from .verdicts import verdicts_figure, verdicts_spec, verdicts_table
+from .verdicts import verdicts_spec, verdicts_table
 from .words import plane_alt, probe_words, radius_interval
 
 __all__ = [
@@ -52,7 +52,6 @@ __all__ = [
     "style_for",
     "training_figure",
     "training_table",
-    "verdicts_figure",
     "verdicts_spec",
     "verdicts_table",
     "window_for",

@@ -221,9 +221,7 @@ def eigenvalue_table(found: Anatomy) -> pd.DataFrame:
     )
 
 
-def direction_figure(
-    direction: FloatArray, names: Sequence[str], style: Style, *, title: str = "share of the direction"
-) -> go.Figure:
+def direction_figure(direction: FloatArray, names: Sequence[str], style: Style) -> go.Figure:
     """The features with the largest share in a direction, signed: blue up, orange and hatched down."""
     order = np.argsort(-np.abs(direction), kind="stable")[:BARS_SHOWN]
     order = order[np.abs(direction[order]) > 0][::-1]
@@ -246,7 +244,7 @@ def direction_figure(
     }
     reach = float(np.abs(shares).max(initial=0.0)) or 1.0
     low = -1.3 * reach if (shares < 0).any() else -0.03 * reach
-    return _bars(bars, style, [low, 1.3 * reach], title)
+    return _bars(bars, style, [low, 1.3 * reach], "share of the direction")
 
 
 def weights_figure(weights: FloatArray, names: Sequence[str], style: Style) -> go.Figure:

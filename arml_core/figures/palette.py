@@ -82,15 +82,3 @@ def mixed(colour: str, ground: str, share: float) -> str:
 def _channels(colour: str) -> tuple[int, int, int]:
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return red, green, blue
-
-
-def contrast(one: str, other: str) -> float:
-    """The WCAG contrast ratio of two "#rrggbb" colours, from 1 to 21."""
-    bright, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (bright + 0.05) / (dim + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    channels = [channel / 255 for channel in _channels(colour)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -13,7 +13,8 @@ from ..report import VERDICTS, Change, Histogram
 from .labels import as_label
 from .palette import Style
 
-BARS_SHOWN = 15
+BARS_SHOWN, NAMED = 15, 5
+"""How many features have a bar, and how many of them the words name."""
 PATTERNS = {"certified": "", "undecided": "/", "attackable": "."}
 
 
@@ -87,6 +88,12 @@ def change_figure(changes: Sequence[Change], style: Style, *, height: int | None
     }
     layout["margin"]["l"] = 8
     return go.Figure({"data": [bars], "layout": layout}, skip_invalid=True)
+
+
+def change_alt(changes: Sequence[Change], opening: str) -> str:
+    """The largest moves of :func:`change_figure` in words, after an opening such as "What flips this row"."""
+    moves = [f"{c.feature} from {c.before:.5g} to {c.after:.5g}" for c in changes[:NAMED] if c.step]
+    return f"{opening}: {', '.join(moves)}"
 
 
 def changes_table(changes: Sequence[Change]) -> pd.DataFrame:

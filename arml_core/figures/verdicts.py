@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from ..curves import verdict_shares
 from .labels import as_label
@@ -72,12 +71,7 @@ def best_rows(table: pd.DataFrame) -> dict[str, list[int]]:
     return best
 
 
-def verdicts_figure(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> go.Figure:
-    """:func:`verdicts_spec` as a figure."""
-    return go.Figure(verdicts_spec(lines, epsilon, style, height=height), skip_invalid=True)
-
-
-def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT, *, height: int = 0) -> Trace:
+def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT) -> Trace:
     """The shares of points proved safe, undecided and flipped at one radius, a bar for each line."""
     colours = {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
     faint = with_opacity(style.paper, 0.3)
@@ -111,7 +105,7 @@ def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LI
     axis = {"zeroline": False, "tickfont": {"color": style.muted, "size": 12}, "fixedrange": True}
     layout = {
         "meta": BARS,
-        "height": height or 96 + 34 * len(lines),
+        "height": 96 + 34 * len(lines),
         "barmode": "stack",
         "bargap": 0.3,
         "margin": {"l": 8, "r": 16, "t": 32, "b": 44},

@@ -139,15 +139,13 @@ class Client:
         spec = self._evaluation("attack", run, n_neighbors, method, threat, points, None, seed, options)
         return self._submit_evaluation(spec, priority)
 
-    def certify_network(
-        self, dataset: Dataset | str, curve: NetworkCurve, n: int = 1000, priority: int = 0
-    ) -> JobStatus:
+    def certify_network(self, dataset: Dataset | str, curve: NetworkCurve, n: int = 1000) -> JobStatus:
         """Ask for a neural network, trained and certified on the first `n` points of the evaluation."""
         data = self._known(dataset)
         spec = NetworkSpec.of(data.fingerprint, n, curve)
         scope = self._keep(data)
         title = f"ReLU network ({curve.title}) on {data.title}"
-        return self._submit(Request(spec, scope, title, data.fingerprint, scope, priority=priority))
+        return self._submit(Request(spec, scope, title, data.fingerprint, scope))
 
     def add_metric(self, dataset: Dataset | str, metric: Any, title: str = "A given metric") -> JobStatus:
         """Enter a metric from elsewhere (a PSD matrix, a Metric, a fitted learner) as a finished run."""
@@ -164,11 +162,6 @@ class Client:
         """Keep the rows of a query file, private to this visitor, to be certified or attacked."""
         digest, _ = self.store.contents.put_points(X, y, self.visitor, title)
         return PointsSpec("given", None, digest, labels=y is not None)
-
-    def add_dataset(self, dataset: Dataset) -> str:
-        """Keep a dataset, so that :meth:`dataset` finds it after a reload; returns its fingerprint."""
-        self.store.contents.put_dataset(dataset, self.visitor)
-        return dataset.fingerprint
 
     def add_file(self, content: bytes, title: str = "A file") -> str:
         """Keep an uploaded file, private to this visitor, so that :meth:`file` finds it after a reload."""

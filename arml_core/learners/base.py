@@ -96,10 +96,6 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         distances: FloatArray = np.linalg.norm((points[:, 1] - points[:, 0]) @ self.components_.T, axis=-1)
         return distances
 
-    def pair_score(self, pairs: ArrayLike) -> FloatArray:
-        """The negative of :meth:`pair_distance`: the larger, the more alike."""
-        return -self.pair_distance(pairs)
-
     def get_metric(self) -> Callable[..., float]:
         """A function of two vectors, √d(x, x'), that a later `fit` does not change."""
         check_is_fitted(self, "components_")

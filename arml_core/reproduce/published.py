@@ -20,6 +20,7 @@ TITLES = {
     "mnist": "MNIST",
     "fashion_mnist": "Fashion-MNIST",
 }
+SMALL = ("splice", "pendigits", "satimage", "usps")
 LARGE = ("mnist", "fashion_mnist")
 METHODS = {"euclidean": "Euclidean", "nca": "NCA", "lmnn": "LMNN", "itml": "ITML", "lfda": "LFDA", "arml": "ARML"}
 POINTS = 1000

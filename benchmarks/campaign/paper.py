@@ -15,7 +15,7 @@ import numpy as np
 
 from arml_core import MahalanobisKNN, load_dataset, load_metric
 from arml_core.datasets import DownloadError
-from benchmarks.paper import SMALL, TITLES
+from arml_core.reproduce.published import SMALL, TITLES
 
 METRICS = Path(__file__).parents[2] / "data" / "results" / "metrics"
 NEIGHBOURS = (1, 11)

@@ -6,7 +6,8 @@ import json
 
 import plotly.graph_objects as go
 
-from pages.components import chart, picture_clicks
+from pages.components import chart
+from pages.components.playground import picture_clicks
 
 LOADED = "const script = await import(URL.createObjectURL(new Blob([source], {type: 'text/javascript'})));"
 DRAW_AGAIN = f"""async ([source, data]) => {{

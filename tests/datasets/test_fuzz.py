@@ -68,7 +68,7 @@ def look_at(content: bytes, **options: Any) -> None:
         if not open_questions:
             assert data is not None
             assert np.isfinite(data.raw).all()
-            assert len(data.X) + data.n_left_out == table.n_rows
+            assert len(data.X) == len(data.lines) <= table.n_rows
             return
         remedy = next((r for problem in open_questions for r in problem.remedies if r.options), None)
         if remedy is None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 import arml_core as arml
-from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table, verdicts_figure, verdicts_table
+from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table, verdicts_spec, verdicts_table
 from arml_core.figures.lines import MOST_LINES, colour_of, largest_radius, staircase, symbol_of
-from arml_core.figures.palette import DARK, LIGHT, contrast
+from arml_core.figures.palette import DARK, LIGHT
 from arml_core.figures.verdicts import best_rows
+from tests.figures.contrast import contrast
 
 RNG = np.random.default_rng(0)
 LOWER = np.concatenate([np.zeros(10), RNG.random(90)])
@@ -105,7 +107,7 @@ def test_a_name_from_a_file_is_shown_as_it_is_and_exported_as_it_is() -> None:
         paper_certified=np.array([0.5]),
     )
     other = RobustLine("Euclidean", LOWER, certificate="Theorem 1")
-    curves, bars = curves_figure([mine, other], LIGHT), verdicts_figure([mine, other], 0.2)
+    curves, bars = curves_figure([mine, other], LIGHT), go.Figure(verdicts_spec([mine, other], 0.2))
     shown = [text for trace in curves.data for text in (trace.name, trace.hovertemplate or "")]
     shown += [str(label) for trace in bars.data for label in trace.y]
     named = [text for text in shown if "Log in" in text]
@@ -156,7 +158,7 @@ def test_the_radius_is_marked() -> None:
 
 
 def test_verdict_bars_show_the_shares() -> None:
-    bars = traces(verdicts_figure([LINE, EXACT], 0.4))
+    bars = traces(go.Figure(verdicts_spec([LINE, EXACT], 0.4)))
     certified, undecided, attackable = (
         np.array(bars[name].x) for name in ("proved safe", "undecided", "can be flipped")
     )

@@ -20,8 +20,9 @@ from arml_core.figures.draw import (
     UPPER,
     VOTING,
 )
-from arml_core.figures.palette import DARK, LIGHT, SHAPES, contrast
+from arml_core.figures.palette import DARK, LIGHT, SHAPES
 from arml_core.figures.training import smoothed
+from tests.figures.contrast import contrast
 
 SEVEN = arml.load_dataset("seven_points")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arml_core.figures.palette import DARK, LIGHT
-from arml_core.figures.rows import BARS_SHOWN, change_figure, changes_table, histogram_table, radius_figure
+from arml_core.figures.rows import BARS_SHOWN, change_alt, change_figure, changes_table, histogram_table, radius_figure
 from arml_core.report import Change, radius_histogram
 
 LOWER = np.array([0.05, 0.05, 0.4, 0.6, 0.61, np.inf])
@@ -44,6 +44,10 @@ def test_a_bar_per_feature_in_scaled_units_with_the_change_in_the_files() -> Non
     assert list(bars.marker.pattern.shape) == ["/", "/", ""]
     assert figure.layout.yaxis.ticktext[2] == "&lt;b&gt;mass&lt;/b&gt;"
     assert list(bars.customdata[2]) == ["&lt;b&gt;mass&lt;/b&gt;", "70", "71.5"]
+
+
+def test_the_words_name_what_moves() -> None:
+    assert change_alt(changes(), "What flips it") == "What flips it: <b>mass</b> from 70 to 71.5, flow from 40 to 39"
 
 
 def test_long_names_that_begin_alike_have_a_bar_each_and_are_told_apart_under_the_mouse() -> None:

@@ -148,7 +148,6 @@ def test_cancel_while_queued(warm):
 
 def test_cancel_while_loading(warm):
     wide = load_dataset("moons", n=100_000)
-    warm.add_dataset(wide)
     job = warm.train(wide, "steady", {"n_steps": 10_000}).id
     eventually(lambda: warm.status(job).state == "running")
     cancelled_in_time(warm, job)
@@ -164,7 +163,6 @@ def test_cancel_while_training(warm):
 
 def test_cancel_while_metric_learn_trains(warm):
     many = load_dataset("moons", n=4000, noise=0.4)  # each step takes long: it cannot end by itself in the grace time
-    warm.add_dataset(many)
     job = warm.train(many, "nca", {"backend": "metric-learn", "max_iter": 100_000, "tol": 1e-12}).id
     eventually(lambda: warm.status(job).phase == "training")
     process = child_of_job(warm, job)

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components import view as playground
 from pages.components.address import Choices, read_changes, whole, write_choices
 from pages.components.certify.choices import CHOICES as CERTIFY
 from pages.components.compare.choices import CHOICES as COMPARE
 from pages.components.inspect.choices import CHOICES as INSPECT
 from pages.components.paper.choices import CHOICES as PAPER
+from pages.components.playground import view as playground
 from pages.components.train.choices import choices as TRAIN
 
 ROOT = Path(__file__).parents[2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,32 +11,22 @@ from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
 from arml_core.jobs import Client, new_key
-from pages.components import session
 from pages.components.address import Choices
-from pages.components.clicks import handle
 from pages.components.curve_words import MEAN_RULE
-from pages.components.picture_clicks import Hit, read_hit
 from pages.components.plain import plain
+from pages.components.playground import session
+from pages.components.playground.clicks import handle
+from pages.components.playground.picture_clicks import Hit, read_hit
+from pages.components.playground.view import DEFAULT
 from pages.components.shell import PAGES
 from pages.components.store import open_store
-from pages.components.view import DEFAULT
 from pages.components.visitor import GIVEN, PRIVATE
 
-ROOT = Path(__file__).parents[2]
+from .app import ROOT, address, alone
 
 
 def page(name: str, **query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / f"{name}.py"), default_timeout=60)
-    app.session_state["shell_opened"] = True
-    for key, text in query.items():
-        app.query_params[key] = text
-    app.run()
-    assert not app.exception
-    return app
-
-
-def query(app: AppTest) -> dict[str, str]:
-    return {name: found[0] if isinstance(found, list) else found for name, found in app.query_params.items()}
+    return alone(f"{name}.py", **query)
 
 
 def captions(app: AppTest) -> str:
@@ -82,9 +71,9 @@ def test_start_lists_a_visitors_own_jobs_and_keeps_their_key(monkeypatch) -> Non
     assert "waiting, place 1 in the queue" in rows[0]
     assert any(text.value == "and 2 more" for text in hers.caption)
     assert any("This address is private" in text.value for text in hers.caption)
-    assert query(hers) == {"key": ann}
+    assert address(hers) == {"key": ann}
     hers.query_params.clear()  # as another page's link to Start does
-    assert query(hers.run()) == {"key": ann}
+    assert address(hers.run()) == {"key": ann}
     for stranger in (page("app"), page("app", key=new_key())):
         assert any("No job is running" in text.value for text in stranger.markdown)
     open_store.clear()
@@ -98,7 +87,7 @@ def test_every_page_says_once_that_an_address_with_a_key_is_private(name: str, h
     assert "private" not in captions(page(name, **hide))
     app = page(name, key=new_key(), **hide)
     assert (captions(app).count(GIVEN), captions(app).count(PRIVATE)) == (1, 0)  # it came with the address
-    assert "key" in query(app)
+    assert "key" in address(app)
 
 
 def read(app: AppTest) -> str:
@@ -154,13 +143,13 @@ def test_playground_opens_on_three_methods() -> None:
     app = page("pages/playground")
     assert [app.selectbox(key=f"pg_method{i}").value for i in range(3)] == ["euclidean", "nca", "arml"]
     assert radii(app) == ["0.709", "0.113", "1.11"]
-    assert query(app) == {}
+    assert address(app) == {}
 
 
 def test_pictures_are_sent_before_the_words_about_them(monkeypatch) -> None:
     app = page("pages/playground")
     assert len(radii(app)) == 3
-    monkeypatch.setattr("pages.components.panels.let_draw", st.stop)
+    monkeypatch.setattr("pages.components.playground.panels.let_draw", st.stop)
     app.slider(key="pg_k").set_value(3).run()
     assert len([one for one in app.get("bidi_component") if "pg_chart" in one.proto.id]) == 3
     assert radii(app) == []
@@ -169,7 +158,7 @@ def test_pictures_are_sent_before_the_words_about_them(monkeypatch) -> None:
 def test_a_first_visit_gets_the_pictures_before_all_but_one_of_the_controls(monkeypatch) -> None:
     """One has to be there: a sidebar that opened later would push the pictures aside."""
     everything = page("pages/playground").sidebar
-    monkeypatch.setattr("pages.components.panels.let_draw", st.stop)
+    monkeypatch.setattr("pages.components.playground.panels.let_draw", st.stop)
     app = page("pages/playground")
     assert len([one for one in app.get("bidi_component") if "pg_chart" in one.proto.id]) == 3
     assert [box.label for box in app.sidebar.selectbox] == ["Lesson"] == [everything.selectbox[0].label]
@@ -186,14 +175,14 @@ def test_the_mean_says_how_it_counts_points_nothing_can_flip() -> None:
 def test_every_control_goes_into_the_address() -> None:
     app = page("pages/playground")
     app.slider(key="pg_k").set_value(3).run()
-    assert query(app) == {"k": "3"}
+    assert address(app) == {"k": "3"}
     app.segmented_control(key="pg_norm").set_value("linf").run()
     app.segmented_control(key="pg_panels").set_value(2).run()
     app.selectbox(key="pg_method0").set_value("hand").run()
     app.slider(key="pg_hand2").set_value(-45.0).run()
     app.toggle(key="pg_layer_ellipse").set_value(False).run()
     assert not app.exception
-    assert query(app) == {
+    assert address(app) == {
         "k": "3",
         "norm": "linf",
         "methods": "hand~nca",
@@ -221,7 +210,7 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
     for part in ("k=banana", "no lesson 'cooking'", "'colour'"):
         assert part in notice.value
     assert not app.warning
-    assert query(app) == {}
+    assert address(app) == {}
 
 
 @pytest.mark.parametrize("name", ["playground", "train", "compare", "certify", "inspect", "paper"])
@@ -236,7 +225,7 @@ def test_words_from_the_address_format_nothing(name: str) -> None:
 def test_k_larger_than_the_points_allow_is_made_to_fit() -> None:
     app = page("pages/playground", k="15")
     assert app.slider(key="pg_k").value == 6
-    assert query(app) == {"k": "6"}
+    assert address(app) == {"k": "6"}
 
 
 def test_hide_takes_controls_away_and_stays_in_the_address() -> None:
@@ -245,7 +234,7 @@ def test_hide_takes_controls_away_and_stays_in_the_address() -> None:
     assert not app.sidebar.selectbox
     assert not app.selectbox
     assert [box.label for box in app.expander] == ["The formula"]
-    assert "hide" in query(app)
+    assert "hide" in address(app)
 
 
 def test_dragging_is_offered_only_where_it_does_something() -> None:
@@ -257,7 +246,7 @@ def test_dragging_is_offered_only_where_it_does_something() -> None:
 def test_another_preset_drops_the_edits_and_chooses_a_row_that_exists() -> None:
     app = page("pages/playground", points="0_0_0~1_1_1~2_0_1", row="2")
     app.selectbox(key="pg_data").set_value("blobs").run()
-    assert query(app) == {"data": "blobs", "row": "0"}
+    assert address(app) == {"data": "blobs", "row": "0"}
 
 
 @pytest.mark.parametrize(
@@ -294,13 +283,13 @@ def test_what_is_refused_puts_the_picked_point_down_and_is_said(monkeypatch) -> 
 def test_undo_all_edits() -> None:
     app = page("pages/playground", points="0_0_0~1_1_1~2_0_1", row="2")
     next(button for button in app.button if button.label == "Undo all edits").click().run()
-    assert query(app) == {"row": "2"}
+    assert address(app) == {"row": "2"}
 
 
 def test_numbers_choose_a_place_without_a_mouse() -> None:
     app = page("pages/playground")
     app.number_input(key="pg_x1").set_value(0.5).run()
-    assert query(app) == {"at": "0.5_-0.07"}
+    assert address(app) == {"at": "0.5_-0.07"}
 
 
 @pytest.mark.parametrize("lesson", ["fooled", "metric", "promise"])
@@ -309,18 +298,18 @@ def test_a_lesson_goes_step_by_step_and_ends_in_free_play(lesson: str) -> None:
     app.selectbox(key="pg_lesson").set_value(lesson).run()
     for step in range(1, 6):
         assert not app.exception
-        assert query(app) == {"lesson": lesson, "step": str(step)}
+        assert address(app) == {"lesson": lesson, "step": str(step)}
         assert any(f"step {step} of 5" in text.value for text in app.markdown)
         app.button(key="pg_next").click().run()
-    assert "lesson" not in query(app)
+    assert "lesson" not in address(app)
 
 
 def test_leaving_a_steps_scene_is_kept_in_the_address_and_reset_undoes_it() -> None:
     app = page("pages/playground", lesson="fooled", step="4")
     app.slider(key="pg_k").set_value(5).run()
-    assert query(app) == {"lesson": "fooled", "step": "4", "k": "5"}
+    assert address(app) == {"lesson": "fooled", "step": "4", "k": "5"}
     app.button(key="pg_again").click().run()
-    assert query(app) == {"lesson": "fooled", "step": "4"}
+    assert address(app) == {"lesson": "fooled", "step": "4"}
 
 
 def test_a_method_that_cannot_be_fitted_says_why_and_the_others_stay() -> None:

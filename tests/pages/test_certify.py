@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,8 @@ from pages.components.certify import files, saved_runs
 from pages.components.plain import JOINER, plain
 from pages.components.visitor import GIVEN, PRIVATE
 
-ROOT = Path(__file__).parents[2]
+from .app import ROOT, address, alone
+
 SAMPLES = ROOT / "data" / "samples"
 GOOD = b"x1,x2,label\n1,2,a\n3,5,b\n4,1,a\n6,7,b\n"
 
@@ -37,13 +37,7 @@ def _own_home(tmp_path_factory) -> Iterator[None]:
 
 
 def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "certify.py"), default_timeout=120)
-    app.session_state["shell_opened"] = True
-    for key, text in query.items():
-        app.query_params[key] = text
-    app.run()
-    assert not app.exception
-    return app
+    return alone("pages/certify.py", 120, **query)
 
 
 def upload(app: AppTest, content: bytes, name: str = "mine.csv", slot: str = "file") -> AppTest:
@@ -58,10 +52,6 @@ def unplain(text: str) -> str:
 
 def said(app: AppTest) -> list[str]:
     return [unplain(box.value) for boxes in (app.error, app.warning, app.info) for box in boxes]
-
-
-def query(app: AppTest) -> dict[str, str]:
-    return {name: found[0] if isinstance(found, list) else found for name, found in app.query_params.items()}
 
 
 def button(app: AppTest, words: str):
@@ -136,7 +126,7 @@ def test_a_question_about_reading_is_settled_by_a_button(name: str) -> None:
     assert words not in said(app)
     assert app.selectbox(key="cf_use_label").value is None
     assert "Which column is the label?" in said(app)
-    assert "read" in query(app)
+    assert "read" in address(app)
 
 
 def test_a_decimal_comma_is_converted_by_a_button() -> None:
@@ -146,7 +136,7 @@ def test_a_decimal_comma_is_converted_by_a_button() -> None:
     click(app, "Yes, the comma is the decimal sign")
     choose_label(app)
     assert certifiable(app)
-    assert json.loads(query(app)["read"]) == {"separator": ";", "decimal": ","}
+    assert json.loads(address(app)["read"]) == {"separator": ";", "decimal": ","}
 
 
 SELECTING = {
@@ -226,7 +216,7 @@ def test_too_large_a_file_is_refused_before_it_is_read(monkeypatch) -> None:
     monkeypatch.setattr(files, "MAX_BYTES", 2**20)
     upload(app, b"x" * (2**20 + 2**19))
     assert "The file has 1.5 MB; the limit is 1 MB." in [unplain(box.value) for box in app.error]
-    assert "file" not in query(app)
+    assert "file" not in address(app)
 
 
 def test_only_two_files_are_kept_in_memory(monkeypatch) -> None:
@@ -334,7 +324,7 @@ def test_everything_chosen_is_in_the_address_and_survives_a_reload() -> None:
     assert app.number_input(key="cf_param_n_epochs").label == "Epochs"
     assert app.number_input(key="cf_seed").label == "Seed"
     app.number_input(key="cf_param_n_epochs").set_value(50).run()
-    found = query(app)
+    found = address(app)
     assert {name: found[name] for name in ("scaling", "k", "norm", "metric", "frozen")} == {
         "scaling": "standard",
         "k": "3",
@@ -347,7 +337,7 @@ def test_everything_chosen_is_in_the_address_and_survives_a_reload() -> None:
     assert again.multiselect(key="cf_frozen").value == ["x2"]
     assert again.number_input(key="cf_param_n_epochs").value == 50
     assert certifiable(again)
-    assert query(again) == found
+    assert address(again) == found
 
 
 @pytest.mark.parametrize(
@@ -357,7 +347,7 @@ def test_everything_chosen_is_in_the_address_and_survives_a_reload() -> None:
 def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice(name: str, text: str) -> None:
     app = page(**{name: text})
     assert any(f"The address has {name}=" in caption.value for caption in app.caption)
-    assert name not in query(app)
+    assert name not in address(app)
 
 
 def test_a_file_that_is_gone_says_so() -> None:
@@ -407,7 +397,7 @@ def test_an_uploaded_matrix_is_checked_and_used() -> None:
     assert any("2" in text and "3" in text for text in said(app)), said(app)
     app.file_uploader(key="cf_upload_metric").upload("m.csv", b"1,0\n0,2\n", "text/csv").run()
     assert certifiable(app)
-    run = query(app)["run"]
+    run = address(app)["run"]
     assert np.allclose(Client(start=False).run(run).get_mahalanobis_matrix(), [[1, 0], [0, 2]])
 
 
@@ -471,7 +461,7 @@ def test_a_run_is_offered_however_many_evaluations_came_after_it(monkeypatch) ->
 def test_in_shared_mode_an_upload_is_found_with_its_key_only(monkeypatch) -> None:
     monkeypatch.setenv("ARML_SHARED", "1")
     app = choose_label(upload(page(), GOOD))
-    mine = query(app)
+    mine = address(app)
     assert len(mine["key"]) >= 16
     assert any("seen by you alone and deleted after 7 days." in caption.value for caption in app.caption)
     assert any(PRIVATE in caption.value for caption in app.caption)
@@ -493,4 +483,4 @@ def test_in_shared_mode_an_upload_beyond_the_limit_is_refused_with_both_numbers(
         "your uploads take 0.0 MB and this would add 1.5 MB; the limit is 1 MB. Each is deleted 7 days after it came"
     )
     assert words in said(app)
-    assert "file" not in query(app)
+    assert "file" not in address(app)

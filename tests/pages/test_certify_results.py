@@ -26,7 +26,8 @@ from pages.components.certify.results import Results, Work, results_of, with_att
 from pages.components.certify.snippet import python_lines
 from pages.components.certify.sources import find_sources
 
-from .test_certify import ROOT, SAMPLES, certifiable, page, query, said
+from .app import ROOT, address
+from .test_certify import SAMPLES, certifiable, page, said
 
 PATIENCE = 120
 LABEL = '{"label":"state"}'
@@ -47,7 +48,7 @@ def _own_home(tmp_path_factory) -> Iterator[None]:
 
 def finished(app: AppTest) -> AppTest:
     """The page once its jobs are done."""
-    for job in query(app)["jobs"].split("~"):
+    for job in address(app)["jobs"].split("~"):
         assert Client().wait(job, PATIENCE).state == "done", Client().log(job)
     app.run()
     assert not app.exception, app.exception
@@ -64,7 +65,7 @@ def certify(**choices: str) -> AppTest:
 
 def parts(app: AppTest) -> tuple[Asked, object, object, Work, Results]:
     """What the page holds, computed from its address."""
-    asked = Asked(**{name: READERS[name](text) for name, text in query(app).items()})
+    asked = Asked(**{name: READERS[name](text) for name, text in address(app).items()})
     sources, _ = find_sources(asked)
     prepared = prepare(asked, sources)
     work = work_of(asked, prepared)
@@ -85,7 +86,7 @@ def test_the_sample_in_one_click() -> None:
     assert counts(app) == {"Certified": 90, "Undecided": 0, "Attackable": 8, "Wrong already": 0}
     assert any(text.value == "#### Line 59" for text in app.markdown)
     assert any(text.value == "**4 · Verdicts**" for text in app.markdown)
-    assert not any("4 · Verdicts" in text.value for text in page(**query(app), hide="steps").markdown)
+    assert not any("4 · Verdicts" in text.value for text in page(**address(app), hide="steps").markdown)
     (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
     assert sorted(table["line"][:8]) == [22, 26, 50, 53, 54, 59, 64, 71]
     assert table["verdict"][0] == "✖ attackable"
@@ -100,20 +101,20 @@ def test_radius_verdict_and_row_are_looked_at_without_computing_anew() -> None:
     app = page()
     app.button(key="cf_sample_pumps").click().run()
     app = finished(app)
-    jobs = query(app)["jobs"]
+    jobs = address(app)["jobs"]
     app.slider(key="cf_eps").set_value(0.05).run()
     app.selectbox(key="cf_show").set_value("attackable").run()
     app.selectbox(key="cf_order").set_value("file").run()
-    assert (query(app)["jobs"], query(app)["show"], query(app)["order"]) == (jobs, "attackable", "file")
+    assert (address(app)["jobs"], address(app)["show"], address(app)["order"]) == (jobs, "attackable", "file")
     (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
     assert table["line"].tolist() == sorted(table["line"])
     assert set(table["verdict"]) == {"✖ attackable"}
-    again = page(**{**query(app), "row": "54"})
+    again = page(**{**address(app), "row": "54"})
     assert any(text.value == "#### Line 54" for text in again.markdown)
     app.selectbox(key="cf_show").set_value("undecided").run()
     assert "No row has this verdict at this ε. Choose another verdict or move ε." in said(app)
     app.number_input(key="cf_k").set_value(3).run()
-    assert "jobs" not in query(app)
+    assert "jobs" not in address(app)
     assert not app.metric
 
 
@@ -128,9 +129,9 @@ def test_a_radius_in_large_units_is_found_again_in_the_address() -> None:
     content = b"mass,label\n" + b"".join(b"%d,%d\n" % (10**11 * k, k >= 4) for k in range(8))
     app = certify(file=Client(start=False).add_file(content, "heavy.csv"), use='{"label":"label"}', size="file")
     app.slider(key="cf_eps").set_value(app.slider(key="cf_eps").max).run()
-    assert float(query(app)["eps"]) > 1e9
-    assert page(**query(app)).slider(key="cf_eps").value == app.slider(key="cf_eps").value
-    assert not page(**{**query(app), "eps": "1e150"}).exception
+    assert float(address(app)["eps"]) > 1e9
+    assert page(**address(app)).slider(key="cf_eps").value == app.slider(key="cf_eps").value
+    assert not page(**{**address(app), "eps": "1e150"}).exception
 
 
 CASES = {
@@ -190,7 +191,7 @@ def test_changed_rows_flip_and_the_python_lines_print_the_pages_numbers(name: st
 
 def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) -> None:
     first = certify(file="pumps", use=LABEL, metric="lfda")
-    run = query(first)["jobs"].split("~")[0]
+    run = address(first)["jobs"].split("~")[0]
     app = certify(mode="run", run=run, query="pumps", quse=LABEL)
     asked, sources, prepared, work, results = parts(app)
     assert results.rows.labels is not None
@@ -276,7 +277,7 @@ def test_cancelled_work_says_so_and_goes_on() -> None:
     app.button(key="cf_start").click().run()
     assert any(re.match(r"Training the metric: ", bar.text) for bar in app.get("progress"))
     app.button(key="cf_cancel").click().run()
-    for job in query(app)["jobs"].split("~"):
+    for job in address(app)["jobs"].split("~"):
         Client().wait(job, PATIENCE)
     app.run()
     assert any("Training the metric was cancelled." in box.value for box in app.warning)
@@ -291,7 +292,7 @@ def enter_state(job: str, state: str, finished: float | None) -> None:
 
 
 def test_work_whose_worker_died_is_shown_as_going_on(monkeypatch) -> None:
-    chosen = query(certify(file="pumps", use=LABEL, k="7", method="votes"))
+    chosen = address(certify(file="pumps", use=LABEL, k="7", method="votes"))
     certificate = chosen["jobs"].split("~")[1]
     enter_state(certificate, "running", None)
     with monkeypatch.context() as patch:
@@ -309,14 +310,14 @@ def test_a_training_that_fails_gives_its_reason() -> None:
     lonely = Client(start=False).add_file(b"x,label\n1,a\n2,b\n4,c\n", "lonely.csv")
     app = page(file=lonely, use='{"label":"label"}', metric="arml")
     app.button(key="cf_start").click().run()
-    for job in query(app)["jobs"].split("~"):
+    for job in address(app)["jobs"].split("~"):
         Client().wait(job, PATIENCE)
     app.run()
     assert any(text.startswith("Training the metric failed: ") for text in said(app)), said(app)
 
 
 def test_a_damaged_result_is_said_and_computed_again() -> None:
-    chosen = query(certify(file="pumps", use=LABEL, k="5", method="votes"))
+    chosen = address(certify(file="pumps", use=LABEL, k="5", method="votes"))
     client = Client()
     certificate = chosen["jobs"].split("~")[1]
     client.store.paths.result(certificate).write_bytes(b"cut off")
@@ -328,7 +329,7 @@ def test_a_damaged_result_is_said_and_computed_again() -> None:
 
 
 def test_jobs_of_other_choices_are_not_shown_under_these() -> None:
-    chosen = query(certify(file="pumps", use=LABEL, metric="lfda"))
+    chosen = address(certify(file="pumps", use=LABEL, metric="lfda"))
     assert page(**chosen).metric
     for other in (
         {"k": "3"},
@@ -346,21 +347,21 @@ def test_jobs_of_other_choices_are_not_shown_under_these() -> None:
 
 
 def test_jobs_of_another_query_file_are_not_shown(few: str) -> None:
-    chosen = query(certify(mode="two", file="pumps", use=LABEL, query=few))
+    chosen = address(certify(mode="two", file="pumps", use=LABEL, query=few))
     assert page(**chosen).metric
     assert not page(**{**chosen, "query": "pumps"}).metric
 
 
 def test_a_saved_metric_of_other_rows_is_known_again(few: str) -> None:
-    run, _ = query(certify(file="pumps", use=LABEL, metric="lfda"))["jobs"].split("~")
-    chosen = query(certify(file=few, use=LABEL, metric="run", run=run))
+    run, _ = address(certify(file="pumps", use=LABEL, metric="lfda"))["jobs"].split("~")
+    chosen = address(certify(file=few, use=LABEL, metric="run", run=run))
     assert page(**chosen).metric
-    other, _ = query(certify(file=few, use=LABEL))["jobs"].split("~")
+    other, _ = address(certify(file=few, use=LABEL))["jobs"].split("~")
     assert not page(**{**chosen, "run": other}).metric
 
 
 def test_jobs_of_other_rows_are_not_shown() -> None:
     app = certify(file="pumps", use=LABEL)
-    other = page(file="bottles", use='{"label":"machine"}', jobs=query(app)["jobs"])
+    other = page(file="bottles", use='{"label":"machine"}', jobs=address(app)["jobs"])
     assert not other.metric
     assert certifiable(other)

@@ -7,7 +7,6 @@ import io
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -34,8 +33,8 @@ from pages.components.paper.tables import number_of
 from pages.components.store import open_store
 
 from ..jobs.conftest import end_worker
+from .app import ROOT, address
 
-ROOT = Path(__file__).parents[2]
 PAPER = json.loads((ROOT / "data" / "paper_results.json").read_text(encoding="utf-8"))
 NAMES = {
     "splice": "Splice",
@@ -65,10 +64,6 @@ def page(**query: str) -> AppTest:
     app.switch_page("pages/paper.py").run()
     assert not app.exception
     return app
-
-
-def address(app: AppTest) -> dict[str, str]:
-    return {name: found[0] if isinstance(found, list) else found for name, found in app.query_params.items()}
 
 
 def words(app: AppTest) -> str:

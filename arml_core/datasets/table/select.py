@@ -27,7 +27,7 @@ _LABEL_NAMES = ("label", "class", "target", "y", "category", "outcome", "species
 class TableData:
     """Rows ready to be certified: `X` scaled, `raw` in the file's units, `y` None without labels.
 
-    `lines` leads back to the file; `n_left_out` rows of it are not here.
+    `lines` leads back to the file; rows that were left out are not among them.
     """
 
     layout: Layout
@@ -35,7 +35,6 @@ class TableData:
     raw: FloatArray
     y: Labels | None
     lines: IntArray
-    n_left_out: int
 
     def dataset(self, name: str = "file", title: str = "Your file") -> Dataset:
         """The rows as the training part of a dataset; it has no test part."""
@@ -229,5 +228,5 @@ def _finish(
 ) -> SelectResult:
     lines = table.lines[rows]
     found = found + feature_columns.notes(layout.feature_names, raw, y, lines)
-    data = TableData(layout, layout.from_units(raw), raw, y, lines, table.n_rows - len(rows))
+    data = TableData(layout, layout.from_units(raw), raw, y, lines)
     return SelectResult(data, Problems(found))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from arml_core.datasets.table import write_csv
-from arml_core.figures.rows import BARS_SHOWN, change_figure, changes_table
+from arml_core.figures.rows import BARS_SHOWN, change_alt, change_figure, changes_table
 from arml_core.figures.words import radius_down, radius_up
 from arml_core.report import CertifiedRows, Flips, changes_of
 
 from ..chart import show_chart
+from ..csv_out import csv_button
 from ..plain import plain
 from ..theme import current_style
 from .results import Results
@@ -27,8 +27,7 @@ def show_row(results: Results, position: int) -> None:
     show_chart(
         change_figure(changes, current_style()),
         key="cf_changes",
-        alt="What flips this row: "
-        + ", ".join(f"{c.feature} from {c.before:.5g} to {c.after:.5g}" for c in changes[:5] if c.step),
+        alt=change_alt(changes, "What flips this row"),
     )
     more = f" The {BARS_SHOWN} largest of {len(changes)} features are drawn." if len(changes) > BARS_SHOWN else ""
     st.caption(f"Look for the longest bars: these features flip the row. Numbers are in the file's units.{more}")
@@ -51,22 +50,11 @@ def show_row(results: Results, position: int) -> None:
         },
         alt="Each feature before and after the change, in the file's units.",
     )
-    st.download_button(
+    csv_button(
         "Before and after as CSV",
-        data=lambda: before_after_csv(rows, flips).encode(),
+        lambda: frame,
         file_name=f"line-{int(rows.lines[0])}.csv",
-        mime="text/csv",
         key="cf_before_after_csv",
-        on_click="ignore",
-    )
-
-
-def before_after_csv(rows: CertifiedRows, flips: Flips) -> str:
-    """The table of one row, safe in a spreadsheet."""
-    changes = changes_of(rows, 0, flips.raw[0])
-    return write_csv(
-        ["feature", "before", "after", "change", "scaled change", "safe alone"],
-        ([c.feature, c.before, c.after, c.change, c.step, c.alone] for c in changes),
     )
 
 

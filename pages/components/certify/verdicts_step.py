@@ -23,7 +23,7 @@ from arml_core.report import (
 )
 
 from ..chart import show_chart
-from ..csv_out import csv_bytes
+from ..csv_out import csv_button
 from ..theme import current_style
 from .choices import LARGEST_RADIUS, ORDERS, SHOWN, Asked, bound, look, set_field
 from .results import Results, Work
@@ -247,13 +247,11 @@ def _show_charts(work: Work, results: Results, radius: float) -> None:
         )
         beyond = f" {histogram.beyond:,} rows that nothing can flip are not drawn." if histogram.beyond else ""
         st.caption(f"Look for bars far to the left of the dotted line: small changes flip these rows.{beyond}")
-        st.download_button(
+        csv_button(
             "Bars as CSV",
-            data=lambda: csv_bytes(histogram_table(histogram)),
+            lambda: histogram_table(histogram),
             file_name="radii.csv",
-            mime="text/csv",
             key="cf_histogram_csv",
-            on_click="ignore",
         )
     line = robust_line(work, results)
     top = 1.02 * largest_radius(rows.lower, rows.upper)
@@ -267,11 +265,9 @@ def _show_charts(work: Work, results: Results, radius: float) -> None:
         )
         words = "exact" if line.exact else "proved (solid) and reached by an attack (dashed)"
         st.caption(f"Look at the height at ε: the share of rows that a change of that size may flip, {words}.")
-        st.download_button(
+        csv_button(
             "Curve as CSV",
-            data=lambda: csv_bytes(curves_table([line], top)),
+            lambda: curves_table([line], top),
             file_name="robust-error.csv",
-            mime="text/csv",
             key="cf_curve_csv",
-            on_click="ignore",
         )

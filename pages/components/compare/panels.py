@@ -16,7 +16,7 @@ from arml_core.figures.words import radius_down
 
 from ..address import link_to
 from ..chart import Mark, let_draw, show_chart
-from ..csv_out import csv_bytes
+from ..csv_out import csv_button
 from ..curve_words import NO_SCRIPT, curves_caption
 from ..on_demand import on_demand
 from ..plain import plain
@@ -155,13 +155,11 @@ def _exports(chart: Chart, index: int, upto: float, confidence: float | None) ->
     name = file_name(chart)
     with st.container(horizontal=True, vertical_alignment="center", key=f"cmp_export{index}"):
         picture_buttons(f"cmp_curves{index}", chart.title, name, style.paper, style.ink)
-        st.download_button(
+        csv_button(
             "CSV",
-            data=lambda: csv_bytes(curves_table(chart.lines, upto, confidence)),
+            lambda: curves_table(chart.lines, upto, confidence),
             file_name=f"{name}.csv",
-            mime="text/csv",
             key=f"cmp_csv{index}",
-            on_click="ignore",
             help="Every corner of the curves as drawn: metric, kind, certificate or attack, radius, error.",
         )
 
@@ -193,13 +191,11 @@ def ranked_at(chart: Chart, epsilon: float) -> pd.DataFrame | str:
 def _show_table(chart: Chart, index: int, table: pd.DataFrame, epsilon: float, titled: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {plain(chart.title)}' if titled else ''}**", width="content")
-        st.download_button(
+        csv_button(
             "Table as CSV",
-            data=lambda: csv_bytes(table.assign(epsilon=epsilon)),
+            lambda: table.assign(epsilon=epsilon),
             file_name=f"{file_name(chart)}-table.csv",
-            mime="text/csv",
             key=f"cmp_table_csv{index}",
-            on_click="ignore",
         )
     st.table(readable(table), border="horizontal", hide_index=True, alt=f"The numbers at ε = {epsilon:g}")
 

@@ -29,7 +29,7 @@ from arml_core.figures.rows import BARS_SHOWN
 from arml_core.figures.words import number
 
 from ..chart import show_chart
-from ..csv_out import csv_bytes
+from ..csv_out import csv_button
 from ..plain import plain
 from ..theme import current_style
 from .choices import View
@@ -95,7 +95,7 @@ def _matrix(view: View, data: Dataset, found: Anatomy) -> None:
         "The diagonal is what each feature counts alone. Beside it, blue: the two add up; orange: they cancel."
         + averaged
     )
-    csv_button(view, "matrix", lambda: matrix_table(found, data.feature_names), data)
+    show_csv(view, "matrix", lambda: matrix_table(found, data.feature_names), data)
 
 
 def _eigenvalues(view: View, data: Dataset, found: Anatomy) -> None:
@@ -111,7 +111,7 @@ def _eigenvalues(view: View, data: Dataset, found: Anatomy) -> None:
         f"A flat line treats all directions alike; a steep one lets few decide. Numerical rank {found.rank} of "
         f"{found.n_features}.{left_out}"
     )
-    csv_button(view, "eigenvalues", lambda: eigenvalue_table(found), data)
+    show_csv(view, "eigenvalues", lambda: eigenvalue_table(found), data)
 
 
 def _weights(view: View, data: Dataset, found: Anatomy) -> None:
@@ -131,7 +131,7 @@ def _weights(view: View, data: Dataset, found: Anatomy) -> None:
         caption = f"How long a change of this feature alone by 1 (scaled) is for the metric: √M on the diagonal.{drawn}"
     show_chart(figure, key="inspect_weights", alt=alt)
     st.caption(caption)
-    csv_button(view, "weights", lambda: weights_table(found.weights, data.feature_names), data)
+    show_csv(view, "weights", lambda: weights_table(found.weights, data.feature_names), data)
 
 
 def _directions(view: View, data: Dataset, found: Anatomy) -> None:
@@ -143,7 +143,7 @@ def _directions(view: View, data: Dataset, found: Anatomy) -> None:
         _direction_pictures(data, found)
     else:
         _direction_bars(data, found)
-    csv_button(view, "directions", lambda: directions_table(found, data.feature_names), data)
+    show_csv(view, "directions", lambda: directions_table(found, data.feature_names), data)
 
 
 def _direction_pictures(data: Dataset, found: Anatomy) -> None:
@@ -182,17 +182,15 @@ def _direction_bars(data: Dataset, found: Anatomy) -> None:
     )
 
 
-def csv_button(view: View, what: str, table: Callable[[], pd.DataFrame], data: Dataset) -> None:
+def show_csv(view: View, what: str, table: Callable[[], pd.DataFrame], data: Dataset) -> None:
     """The numbers of a chart, every digit, safe in a spreadsheet."""
     if "csv" in view.hide:
         return
-    st.download_button(
+    csv_button(
         "CSV",
-        data=lambda: csv_bytes(table()),
+        table,
         file_name=f"{file_word(data.name or data.title)}-{what}.csv",
-        mime="text/csv",
         key=f"inspect_csv_{what}",
-        on_click="ignore",
         help=f"The numbers of this chart: {what}.",
     )
 

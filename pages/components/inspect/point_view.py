@@ -9,7 +9,7 @@ import streamlit as st
 from arml_core.datasets import Dataset
 from arml_core.figures.labels import as_label
 from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
-from arml_core.figures.rows import BARS_SHOWN, change_figure
+from arml_core.figures.rows import BARS_SHOWN, change_alt, change_figure
 from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
 from arml_core.figures.words import number, radius_down, radius_up
 
@@ -18,7 +18,7 @@ from ..norms import NORM_TITLES
 from ..plain import plain
 from ..theme import current_style
 from .choices import CHOICES, PARTS, SECONDS, View
-from .metric_view import csv_button
+from .metric_view import show_csv
 from .study import Prepared, Study, changes, twin_rows
 
 FORMULA = r"""
@@ -155,8 +155,7 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
         show_chart(
             change_figure(moved, current_style()),
             key="inspect_changes",
-            alt="What changes the answer: "
-            + ", ".join(f"{c.feature} from {c.before:.5g} to {c.after:.5g}" for c in moved[:5] if c.step),
+            alt=change_alt(moved, "What changes the answer"),
         )
         more = f" The {BARS_SHOWN} largest of {len(moved)} features are drawn." if len(moved) > BARS_SHOWN else ""
         st.caption(
@@ -164,7 +163,7 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
             f"change in the dataset's own units.{more}"
         )
     header, rows = twin_rows(data, study)
-    csv_button(view, "twin", lambda: pd.DataFrame(rows, columns=header), data)
+    show_csv(view, "twin", lambda: pd.DataFrame(rows, columns=header), data)
 
 
 def _trail(view: View, data: Dataset, study: Study) -> None:
@@ -186,7 +185,7 @@ def _trail(view: View, data: Dataset, study: Study) -> None:
                 on_click=lambda: CHOICES.update(seconds=longer),
                 help="The search narrows the interval from both sides as long as it runs.",
             )
-        csv_button(view, "trail", lambda: trail_table(study.marks), data)
+        show_csv(view, "trail", lambda: trail_table(study.marks), data)
     st.caption("  \n".join(f"**{PROMISES[mark.method][0]}**: {PROMISES[mark.method][1]}" for mark in study.marks))
 
 
@@ -208,7 +207,7 @@ def _neighbours(view: View, data: Dataset, study: Study) -> None:
         alt="The training rows that vote for the point and for its twin, with class, place and distance.",
     )
     st.caption(voters_words(study))
-    csv_button(view, "neighbours", lambda: table, data)
+    show_csv(view, "neighbours", lambda: table, data)
 
 
 def _strips(view: View, data: Dataset, study: Study) -> None:

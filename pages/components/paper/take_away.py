@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from ..csv_out import csv_bytes
+from ..csv_out import csv_button
 from ..on_demand import on_demand
 from .choices import CHOICES, View
 from .formulas import show_formula
@@ -17,13 +17,11 @@ def show_take_away(view: View, table: Callable[[], pd.DataFrame], name: str, com
     """Below a section, after its formula; `table` is called when the file is asked for."""
     show_formula(view.show)
     if "export" not in view.hide:
-        st.download_button(
+        csv_button(
             "CSV",
-            data=lambda: csv_bytes(table()),
+            table,
             file_name=f"{name}.csv",
-            mime="text/csv",
             key=f"paper_csv_{name}",
-            on_click="ignore",
             help="All numbers of this section, unrounded.",
         )
     if "python" not in view.hide:

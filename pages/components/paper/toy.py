@@ -17,9 +17,9 @@ from arml_core.reproduce.published import METHODS
 from arml_core.results import Evaluation
 
 from ..chart import show_chart
-from ..compute import panel_of, points_of
+from ..playground.compute import panel_of, points_of
+from ..playground.view import DEFAULT
 from ..theme import current_style
-from ..view import DEFAULT
 from .choices import View, nearest
 from .recompute import Number
 from .row_detail import results_in, show_row

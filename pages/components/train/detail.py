@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from arml_core.figures import (
@@ -23,14 +24,14 @@ from arml_core.jobs.spec import GIVEN
 from arml_core.learners.storage import save_metric
 
 from ..chart import show_chart
-from ..csv_out import csv_bytes
+from ..csv_out import csv_button
 from ..on_demand import on_demand
 from ..plain import plain
 from ..theme import current_style
 from ..visitor import looking
 from .catalog import Offer
 from .choices import Chosen, choices, label_of
-from .queue import REFRESH_SECONDS, cancel, retry
+from .queue import REFRESH_SECONDS, cancel_button, retry
 from .snippet import training_lines
 from .words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way
 
@@ -117,14 +118,7 @@ def _state(job: JobStatus, held: bool) -> None:
 def _buttons(client: Client, job: JobStatus) -> None:
     with st.container(horizontal=True):
         if job.is_active and job.mine:
-            st.button(
-                "Cancel",
-                key="train_cancel",
-                on_click=cancel,
-                args=([job.id],),
-                disabled=job.state == "cancelling",
-                help="What is finished is kept: a retry goes on from the last checkpoint.",
-            )
+            cancel_button(job, "train_cancel", "What is finished is kept: a retry goes on from the last checkpoint.")
         if job.mine and job.state in ("failed", "cancelled", "lost") and not interrupted(job):
             st.button("Retry", key="train_retry", type="primary", on_click=retry, args=(job.id,))
         if job.state == "done":
@@ -285,19 +279,12 @@ def _settings(job: JobStatus) -> None:
 
 
 def _data(job: JobStatus) -> None:
-    def table() -> bytes:
+    def table() -> pd.DataFrame:
         history = looking().history(job.id)
-        return csv_bytes(history_table(history.steps, history.values))
+        return history_table(history.steps, history.values)
 
     st.caption("A row per reported step: the quantities of the charts and the largest eigenvalues where recorded.")
-    st.download_button(
-        "Download as CSV",
-        data=table,
-        file_name=file_name(job, "csv"),
-        mime="text/csv",
-        key="train_csv",
-        on_click="ignore",
-    )
+    csv_button("Download as CSV", table, file_name=file_name(job, "csv"), key="train_csv")
 
 
 def _log(job_id: str) -> None:

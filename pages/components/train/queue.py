@@ -85,13 +85,7 @@ def _active_rows(jobs: list[JobStatus], selected: str) -> None:
             st.progress(job.fraction, text=row_words(job), width="stretch")
             _show_button(job, selected)
             if job.mine:
-                st.button(
-                    "Cancel",
-                    key=f"train_cancel_{job.id}",
-                    on_click=cancel,
-                    args=([job.id],),
-                    disabled=job.state == "cancelling",
-                )
+                cancel_button(job, f"train_cancel_{job.id}")
     if len(jobs) > MOST_ACTIVE:
         st.caption(f"and {len(jobs) - MOST_ACTIVE} more in the queue")
 
@@ -118,6 +112,11 @@ def _show_button(job: JobStatus, selected: str) -> None:
     if st.button("Shown" if shown else "Show", key=f"train_show_{job.id}", disabled=shown):
         choices.update(job=run, curve="" if job.kind == "train" else job.id)
         st.rerun()
+
+
+def cancel_button(job: JobStatus, key: str, help: str | None = None) -> None:
+    """A button that stops a job; it is spent once the job is stopping."""
+    st.button("Cancel", key=key, on_click=cancel, args=([job.id],), disabled=job.state == "cancelling", help=help)
 
 
 def cancel(jobs: list[str]) -> None:

@@ -7,12 +7,12 @@ import streamlit as st
 
 from arml_core.figures import plane_table
 
+from ..address import link_to
+from ..csv_out import csv_button
+from ..on_demand import on_demand
 from . import session
-from .address import link_to
 from .compute import Panel, Points
-from .csv_out import csv_bytes
 from .edits import as_tuples, with_points
-from .on_demand import on_demand
 from .session import REFUSED
 from .snippet import python_lines
 from .view import View
@@ -96,11 +96,9 @@ def show_formula() -> None:
 
 def download_of(panel: Panel, key: str) -> None:
     """A button for the numbers of one picture."""
-    st.download_button(
+    csv_button(
         panel.title,
-        data=lambda: csv_bytes(plane_table(panel.plane, panel.probe)),
+        lambda: plane_table(panel.plane, panel.probe),
         file_name=f"playground-{panel.title.lower()}.csv",
-        mime="text/csv",
         key=key,
-        on_click="ignore",
     )

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pages.components.compute import points_of
-from pages.components.edits import add_point, as_tuples, delete_point, fitting, move_point, with_points
-from pages.components.view import DEFAULT, View
+from pages.components.playground.compute import points_of
+from pages.components.playground.edits import add_point, as_tuples, delete_point, fitting, move_point, with_points
+from pages.components.playground.view import DEFAULT, View
 
 
 def test_a_new_point_is_the_chosen_one() -> None:

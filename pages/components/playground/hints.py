@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ..theme import current_style
 from . import session
 from .controls import TOOL, go_to_step
 from .lessons import CONTROLS, LESSONS
 from .session import MOVING, REFUSED
-from .theme import current_style
 from .view import View
 
 HINTS = {

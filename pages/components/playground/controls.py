@@ -10,12 +10,12 @@ import streamlit as st
 
 from arml_core.datasets import dataset_info
 
+from ..address import keys_of
+from ..norms import NORM_TITLES
 from . import session
-from .address import keys_of
 from .compute import TITLES, Points
 from .edits import fitting, most_neighbours
 from .lessons import LESSONS, base_view
-from .norms import NORM_TITLES
 from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, NORMS, PRESETS, View
 
 PRESET_TITLES = {

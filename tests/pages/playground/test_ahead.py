@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from pages.components import ahead, compute
-from pages.components.ahead import MOST_WAITING, Turn, compute_soon, next_view
-from pages.components.view import View
+from pages.components.playground import ahead, compute
+from pages.components.playground.ahead import MOST_WAITING, Turn, compute_soon, next_view
+from pages.components.playground.view import View
 
-from .test_apps import page
+from ..app import alone
 
 SECONDS = 20
 
@@ -44,7 +44,7 @@ def test_elsewhere_nothing_is_computed_ahead(shown: View | None, view: View) -> 
 
 
 def test_the_page_finds_the_next_pictures_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = page("pages/playground", data="moons", n="40", methods="euclidean~hand", at="0.25_0.35")
+    app = alone("pages/playground.py", data="moons", n="40", methods="euclidean~hand", at="0.25_0.35")
     app.slider(key="pg_k").set_value(2).run()
     done_with_the_rest()
     computed = []

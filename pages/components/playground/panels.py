@@ -10,15 +10,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from arml_core.figures import plane_alt, plane_spec, probe_words, radius_interval, training_figure, training_table
 
+from ..chart import let_draw, show_chart
+from ..csv_out import csv_button
+from ..curve_words import MEAN_RULE
+from ..on_demand import on_demand
+from ..theme import current_style
 from . import session
 from .certificates import LONGER_SECONDS, SEARCH_SECONDS
-from .chart import let_draw, show_chart
 from .compute import Panel, Points, arml_training, panel_of, points_of
 from .controls import bound, method_picker
-from .csv_out import csv_bytes
-from .curve_words import MEAN_RULE
-from .on_demand import on_demand
-from .theme import current_style
 from .view import EPOCH_STEP, EPOCHS, View
 
 PLAYING, LONGER, PICKERS = "pg_playing", "pg_longer_for", "pg_pickers"
@@ -204,13 +204,11 @@ def _training_curve(view: View, points: Points) -> None:
         alt=f"The mean radius of ARML's training triplets over {EPOCHS} epochs; the mark is at epoch {view.epoch}.",
     )
     st.caption("Look for the flat end: more epochs would change little.")
-    st.download_button(
+    csv_button(
         "Curve as CSV",
-        data=lambda: csv_bytes(training_table(training.loss, training.radius)),
+        lambda: training_table(training.loss, training.radius),
         file_name="arml-training.csv",
-        mime="text/csv",
         key="pg_curve_csv",
-        on_click="ignore",
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from pages.components.remember import remember
+from pages.components.playground.remember import remember
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.lessons import LESSONS, base_view
-from pages.components.view import (
+from pages.components.playground.lessons import LESSONS, base_view
+from pages.components.playground.view import (
     DEFAULT,
     EPOCH_STEP,
     HIDEABLE,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from .address import number, one_of, read_changes, real, several_of, whole
+from ..address import number, one_of, read_changes, real, several_of, whole
 
 Point = tuple[float, float, int]
 

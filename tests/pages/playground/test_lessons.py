@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.components.compute import Panel, panel_of, points_of
-from pages.components.hints import HIGHLIGHTS
-from pages.components.lessons import CONTROLS, LESSONS, base_view
-from pages.components.view import View
+from pages.components.playground.compute import Panel, panel_of, points_of
+from pages.components.playground.hints import HIGHLIGHTS
+from pages.components.playground.lessons import CONTROLS, LESSONS, base_view
+from pages.components.playground.view import View
 
 
 def panels(view: View) -> dict[str, Panel]:

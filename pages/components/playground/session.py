@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from .address import Choices
+from ..address import Choices
+from ..plain import plain
 from .lessons import LESSONS, base_view
-from .plain import plain
 from .view import DEFAULT, View, from_query, to_query
 
 MOVING, REFUSED = "pg_moving", "pg_refused"

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from pages.components.compute import panel_of, points_of
-from pages.components.edits import add_point
-from pages.components.snippet import python_lines
-from pages.components.view import DEFAULT, View
+from pages.components.playground.compute import panel_of, points_of
+from pages.components.playground.edits import add_point
+from pages.components.playground.snippet import python_lines
+from pages.components.playground.view import DEFAULT, View
 
 VIEWS = {
     "default": DEFAULT,

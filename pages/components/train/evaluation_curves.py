@@ -1,0 +1,153 @@
+"""The curves of evaluations that belong together, their numbers, and what can be taken away."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from arml_core.comparison import ATTACKS as STRONGEST
+from arml_core.comparison import Contender, alone, join, plain_threat, setting_of
+from arml_core.curves import mean_radius
+from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
+from arml_core.figures.words import radius_down, radius_up
+from arml_core.jobs import EvaluationSpec, JobStatus, RunSpec
+from arml_core.results import Evaluation
+from arml_core.threat import NORM_NAMES
+
+from ..chart import show_chart
+from ..compare.catalogue import limits_of
+from ..csv_out import csv_button
+from ..curve_words import MEAN_RULE, NO_SCRIPT, curves_caption
+from ..on_demand import on_demand
+from ..theme import current_style
+from .catalog import Offer
+from .choices import Chosen
+from .detail import file_name
+from .snippet import evaluation_lines
+
+COMPARE_NAME = 12  # Compare names runs and files by so many characters
+FORMULA = r"""
+The robust error at $\varepsilon$ is the share of points whose radius is at most $\varepsilon$:
+
+$$R(\varepsilon) = \tfrac1n\,\#\{i : \varepsilon_i \le \varepsilon\},$$
+
+with $\varepsilon_i = 0$ where the answer is wrong already. With certified lower bounds for $\varepsilon_i$ it is at
+least the true robust error, with the steps an attack found it is at most that.
+"""
+
+
+def lines_of(title: str, found: list[Evaluation]) -> list[RobustLine]:
+    """A line per certificate, joined with the strongest attack on the points both have; other attacks on their own."""
+    attacks = sorted((e for e in found if e.kind == "attack"), key=lambda e: STRONGEST.index(e.method))
+    contenders, joined = [], set()
+    for certificate in (e for e in found if e.kind == "certify"):
+        try:
+            contenders.append(join(certificate, attacks[0]) if attacks else alone(certificate))
+            joined |= {id(attack) for attack in attacks[:1]}
+        except ValueError:  # the attack has no point in common with it yet
+            contenders.append(alone(certificate))
+    contenders += [alone(attack) for attack in attacks if id(attack) not in joined]
+    return [_line(title, contender, place, len(contenders) > 1) for place, contender in enumerate(contenders)]
+
+
+def _line(title: str, contender: Contender, place: int, several: bool) -> RobustLine:
+    certificate, attack = contender.certificate, contender.attack
+    first = contender.evaluations[0].describe_method()
+    known = certificate is not None and bool(certificate.exact.all())
+    return RobustLine(
+        label=f"{title}, {first}" if several else title,
+        certified=contender.lower,
+        empirical=contender.upper,
+        exact=known and (attack is None or attack.method == "whitebox"),  # which finds the same numbers
+        certificate="" if certificate is None else certificate.describe_method(),
+        attack=contender.attack_words(),
+        place=place,
+        partial=not contender.whole,
+    )
+
+
+def show_curves(
+    run: JobStatus, jobs: list[JobStatus], found: list[Evaluation], shared: str, chosen: Chosen, offer: Offer | None
+) -> None:
+    """What was found so far, as curves and numbers; `shared` says in words what the evaluations have in common."""
+    lines = lines_of(found[0].learner_title, found)
+    norm = NORM_NAMES[found[0].threat.norm]
+    partial = [e for e in found if not e.whole]
+    st.markdown(f"**Robust error**, {shared}")
+    show_chart(
+        curves_spec(lines, current_style(), norm=norm, height=400),
+        key="train_chart_curves",
+        alt=curves_alt(lines, 0.1, norm),
+    )
+    st.caption(curves_caption(lines))
+    if partial:
+        counts = ", ".join(f"{e.describe_method()} {len(e):,} of {e.planned:,} points" for e in partial)
+        st.caption(f"Partial: {counts}. The curves still move.")
+    _numbers(found)
+    _after(run, jobs, lines, chosen, offer)
+
+
+def _numbers(found: list[Evaluation]) -> None:
+    """The mean radius of each evaluation and, where the labels count, the clean error."""
+    clean = found[0]
+    cells = []
+    if setting_of(clean).labels:
+        wrong = 1 - clean.correct.mean()
+        cells.append(("Clean error", f"{wrong:.3f}", "The share of points whose answer is wrong as they are."))
+    for evaluation in found:
+        proved = evaluation.kind == "certify"
+        method = evaluation.describe_method()
+        alike = sum(other.kind == evaluation.kind for other in found)
+        mean = mean_radius(evaluation.radii)
+        cells.append(
+            (
+                f"Mean {'certified' if proved else 'attack'} radius{f', {method}' if alike > 1 else ''}",
+                radius_down(mean) if proved else radius_up(mean),
+                f"{method}. {MEAN_RULE}",
+            )
+        )
+    with st.container(horizontal=True):
+        for label, value, meaning in cells:
+            st.metric(label, value, help=meaning, width="content")
+
+
+def _after(run: JobStatus, jobs: list[JobStatus], lines: list[RobustLine], chosen: Chosen, offer: Offer | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if offer is not None:
+            st.page_link(
+                "pages/compare.py", label="Compare with others", query_params=compare_query(run, jobs[0], offer)
+            )
+        if "data-out" not in chosen.hide:
+            csv_button(
+                "The curves as CSV",
+                lambda: curves_table(lines),
+                file_name=file_name(run, "csv").replace(".csv", "-curves.csv"),
+                key="train_curves_csv",
+            )
+    with st.expander("The formula of the curves"):
+        st.markdown(FORMULA)
+    if "python" not in chosen.hide:
+        on_demand("Copy Python of these curves", "train_open_curve_python", lambda: _python(run, jobs, offer))
+
+
+def compare_query(run: JobStatus, evaluation: JobStatus, offer: Offer) -> dict[str, str]:
+    """The address parameters of Compare that show this run beside the others on its dataset."""
+    spec = evaluation.spec
+    assert isinstance(spec, EvaluationSpec)
+    return {
+        "data": offer.key[:COMPARE_NAME] if offer.group == "file" else offer.key,
+        "runs": run.id[:COMPARE_NAME],
+        "k": str(spec.n_neighbors),
+        "norm": spec.threat.arguments()["norm"],
+        "limits": limits_of(plain_threat(spec.threat)),
+    }
+
+
+def _python(run: JobStatus, jobs: list[JobStatus], offer: Offer | None) -> None:
+    spec = run.spec
+    assert isinstance(spec, RunSpec)
+    specs = [job.spec for job in jobs if isinstance(job.spec, EvaluationSpec)]
+    lines = evaluation_lines(spec, specs, offer)
+    if lines is None:
+        st.caption(NO_SCRIPT)
+    else:
+        st.code(lines, language="python", wrap_lines=True)

@@ -1,0 +1,180 @@
+"""What an evaluation of a run asks for: points, attacker, certificate and attack."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from arml_core.attack.boundary import STEPS
+from arml_core.certify import METHODS
+from arml_core.comparison import CERTIFICATES as TIGHTEST
+from arml_core.jobs import JobStatus, PointsSpec, StoreError
+from arml_core.threat import ThreatModel
+
+from ..norms import NORM_TITLES
+from ..plain import plain
+from ..visitor import asking
+from .catalog import Offer
+from .choices import ATTACKS, MOST_NEIGHBOURS, MOST_POINTS, MOST_STEPS, NORMS, Chosen, bound, choices, set_field
+from .words import ATTACKS as ATTACK_TITLES
+from .words import CERTIFICATES
+
+FAILED = "train_evaluation_failed"
+CERTIFICATE_HELP = """
+- **Exact**: the true radius of 1-NN in ℓ2.
+- **Votes**: the lower bound that counts votes, for any K.
+- **Theorem 1**: the paper's lower bound, for odd K.
+- **Search**: lower and upper bound for any K, the tighter the more seconds a point gets.
+"""
+ATTACK_HELP = """
+- **White-box**: knows the training points; strong and fast, no chance involved.
+- **Boundary**: only asks for answers; the attack of the paper's experiments.
+"""
+
+
+def supported(n_neighbors: int, norm: str, box: bool) -> list[str]:
+    """The certificates that exist for this K, norm and box, the tightest first."""
+    wanted = ThreatModel(norm).norm
+    return [
+        name
+        for name in TIGHTEST
+        if METHODS[name].allows(n_neighbors) and wanted in METHODS[name].norms and (METHODS[name].box or not box)
+    ]
+
+
+def certificate_for(chosen: Chosen, box: bool) -> str:
+    """The chosen certificate where it is supported, else the one that always is."""
+    return chosen.certificate if chosen.certificate in supported(chosen.k, chosen.norm, box) else "votes"
+
+
+def points_spec(chosen: Chosen, offer: Offer) -> PointsSpec:
+    """The first test points in the paper's order; without a test part, training points, each left out."""
+    if offer.n_test:
+        return PointsSpec("evaluation", min(chosen.points, offer.n_test))
+    return PointsSpec("train", min(chosen.points, offer.n_train))
+
+
+def most_neighbours(offer: Offer) -> int:
+    """The largest K the training points allow, one of them left out if need be."""
+    return max(1, min(MOST_NEIGHBOURS, offer.n_train - (0 if offer.n_test else 1)))
+
+
+def show_form(run: JobStatus, chosen: Chosen, offer: Offer) -> None:
+    """K, norm, points, certificate and attack, and the button that asks for both."""
+    chosen = replace(chosen, k=min(chosen.k, most_neighbours(offer)))
+    box = chosen.box and offer.unit_scale
+    rows = offer.n_test or offer.n_train
+    first, second, third = st.columns(3)
+    with first:
+        st.number_input(
+            "Neighbours (K)",
+            1,
+            most_neighbours(offer),
+            key=bound("k", chosen.k),
+            on_change=set_field("k"),
+            help="How many nearest training points vote. The paper shows 1 and 11.",
+        )
+    with second:
+        st.segmented_control(
+            "Length of a step",
+            NORMS,
+            required=True,
+            format_func=NORM_TITLES.__getitem__,
+            key=bound("norm", chosen.norm),
+            on_change=set_field("norm"),
+            width="stretch",
+        )
+    with third:
+        most = min(MOST_POINTS, rows)
+        st.number_input(
+            "Test points" if offer.n_test else "Training points",
+            1,
+            most,
+            key=bound("points", min(chosen.points, most)),
+            on_change=set_field("points"),
+            help=f"Of {rows:,}; the paper takes the first 1,000 in its own order."
+            if offer.n_test
+            else "There are no test points: each training point is judged by all the others.",
+        )
+    first, second, third = st.columns(3)
+    with first:
+        st.selectbox(
+            "Certificate",
+            supported(chosen.k, chosen.norm, box),
+            format_func=CERTIFICATES.__getitem__,
+            key=bound("certificate", certificate_for(chosen, box)),
+            on_change=set_field("certificate"),
+            help=CERTIFICATE_HELP,
+        )
+    with second:
+        st.selectbox(
+            "Attack",
+            ATTACKS,
+            format_func=ATTACK_TITLES.__getitem__,
+            key=bound("attack", chosen.attack),
+            on_change=set_field("attack"),
+            help=ATTACK_HELP,
+        )
+    with third:
+        _more(chosen, box, offer)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Evaluate",
+            type="primary",
+            on_click=_start,
+            args=(run.id, chosen, offer),
+            key="train_evaluate",
+        )
+        if run.state != "done":
+            st.caption("It waits until the training is done.", width="content")
+    if FAILED in st.session_state:
+        st.error(st.session_state.pop(FAILED))
+
+
+def _more(chosen: Chosen, box: bool, offer: Offer) -> None:
+    """What only some methods have."""
+    if certificate_for(chosen, box) == "search":
+        st.number_input(
+            "Seconds a point", 0.05, 60.0, step=0.5, key=bound("budget", chosen.budget), on_change=set_field("budget")
+        )
+    if chosen.attack == "boundary":
+        st.number_input(
+            "Steps of the attack",
+            1,
+            MOST_STEPS,
+            step=100,
+            key=bound("steps", chosen.steps),
+            on_change=set_field("steps"),
+            help=f"More steps, shorter ways. The default is {STEPS:,}.",
+        )
+        st.number_input(
+            "Seed of the attack",
+            0,
+            999_999,
+            key=bound("attack_seed", chosen.attack_seed),
+            on_change=set_field("attack_seed"),
+        )
+    if offer.unit_scale:
+        st.toggle(
+            "Stay inside [0, 1]",
+            key=bound("box", chosen.box),
+            on_change=set_field("box"),
+            help="The attacker may not leave the range of the scaled features, e.g. of pixel values.",
+        )
+
+
+def _start(run: str, chosen: Chosen, offer: Offer) -> None:
+    box = chosen.box and offer.unit_scale
+    threat = ThreatModel(chosen.norm, box=(0.0, 1.0) if box else None)
+    points = points_spec(chosen, offer)
+    try:
+        client = asking()
+        asked = client.certify(run, chosen.k, certificate_for(chosen, box), threat, points, chosen.budget)
+        if chosen.attack != "none":
+            options = {"steps": chosen.steps} if chosen.attack == "boundary" else {}
+            client.attack(run, chosen.k, chosen.attack, threat, points, chosen.attack_seed, options)
+    except (ValueError, StoreError) as reason:
+        st.session_state[FAILED] = f"It was not started: {plain(str(reason))}"
+        return
+    choices.update(job=run, curve=asked.id)

@@ -1,0 +1,164 @@
+"""One point on the Inspect page: its neighbours, both sides of its radius, its twin, and another one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from arml_core.figures.words import radius_down
+from arml_core.metric import Metric
+from pages.components.inspect.study import Prepared, Question, begin, changes, hunt, pursue, twin_rows
+
+from ..app import address
+from .inspect_page import blobs, charts, knn_of, page, quiet, settled, tile, uploaded, words
+
+
+def test_it_opens_on_a_digit_with_pictures_and_the_engines_numbers() -> None:
+    app = page()
+    data, knn = knn_of("digits", 5)
+    assert address(app) == {}
+    assert {"inspect_twin", "inspect_trail", "inspect_tiles_before", "inspect_tiles_after"} <= charts(app)
+    assert tile(app, "Answer") == data.class_names[knn.predict(data.X_test[:1])[0]]
+    near = knn.kneighbors(data.X_test[:1])
+    table = app.dataframe[0].value
+    assert table["training row"][:5].tolist() == near[1][0].tolist()
+    assert_allclose(table["distance"][:5], np.sqrt(near[0][0]))
+    lowest = knn.certify(data.X_test[:1], data.y_test[:1]).lower[0]
+    highest = knn.attack(data.X_test[:1], data.y_test[:1]).upper[0]
+    assert float(radius_down(lowest)) <= float(tile(app, "Proved")) <= float(tile(app, "Found")) <= highest + 5e-4
+
+
+def test_one_neighbour_is_exact_and_the_radius_is_the_engines() -> None:
+    app = page(k="1", row="7")
+    data, knn = knn_of("digits", 1)
+    radius = knn.certify(data.X_test[7:8], data.y_test[7:8], method="exact").lower[0]
+    assert tile(app, "Proved") == tile(app, "Found") == radius_down(radius)
+    assert f"has ℓ2 length **{radius_down(radius)}** (exact)" in words(app)
+
+
+def test_a_training_row_is_certified_without_itself() -> None:
+    app = page(data="iris", k="1", part="train", row="3")
+    data, knn = knn_of("iris", 1)
+    left_out = knn.certify(data.X_train[3:4], data.y_train[3:4], method="exact", exclude=[3])
+    assert tile(app, "Proved") == radius_down(left_out.lower[0])
+    assert 3 not in app.dataframe[0].value["training row"].tolist()
+    assert "certified without itself" in words(app)
+
+
+def test_a_wrong_answer_has_radius_zero_until_its_own_answer_is_asked_for() -> None:
+    data, knn = knn_of("digits", 5)
+    row = int(np.flatnonzero(knn.predict(data.X_test) != data.y_test)[0])
+    app = page(row=str(row))
+    assert tile(app, "Proved") == tile(app, "Found") == "0"
+    assert "Wrong already, so the radius is 0" in words(app)
+    assert "inspect_alone" in charts(app)
+    app.button(key="inspect_own_instead").click().run()
+    settled(app)
+    assert address(app) == {"row": str(row), "own": "1"}
+    assert float(tile(app, "Proved")) > 0
+    assert "(wrong)" in words(app)
+
+
+def test_without_pictures_the_change_is_told_feature_by_feature_in_units() -> None:
+    app = page(data="iris", k="3", norm="linf")
+    assert "inspect_changes" in charts(app)
+    assert "inspect_twin" not in charts(app)
+    assert "change in the dataset's own units" in words(app)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+@pytest.mark.parametrize("k", [1, 4, 5])
+def test_the_trail_never_contradicts_itself_and_the_twin_fools_the_classifier(norm, k) -> None:
+    data, knn = knn_of("wine", k)
+    prepared = Prepared(data, Metric.identity(data.n_features))
+    for part, row in (("test", 4), ("train", 9)):
+        study = begin(prepared, Question(part, row, k, norm, own=False))
+        pursue(prepared, study, 0.2, quiet)
+        if study.wrong:
+            continue
+        names = [mark.method for mark in study.marks]
+        ends = ["exact"] if (k, norm) == (1, "l2") else ["search", "whitebox"]
+        assert names == [*(["theorem1"] if k % 2 else []), "votes", *ends]
+        proofs = [mark.lower for mark in study.marks if mark.proves]
+        assert proofs == sorted(proofs)
+        assert study.lower <= study.upper
+        exclude = [row] if part == "train" else None
+        assert knn.predict(study.twin[None], exclude=exclude)[0] == study.twin_answer != study.label
+        order = {"l1": 1, "l2": 2, "linf": np.inf}[norm]
+        assert_allclose(np.linalg.norm(study.twin - study.x, ord=order), study.upper, rtol=1e-6)
+
+
+def test_a_longer_search_goes_on_where_the_first_one_stopped() -> None:
+    data, _ = knn_of("digits", 5)
+    prepared = Prepared(data, Metric.identity(64))
+    study = begin(prepared, Question("test", 1, 5, "l2", own=False))
+    said: list[str] = []
+    pursue(prepared, study, 0.05, said.append)
+    before = (study.lower, study.upper, len(said))
+    pursue(prepared, study, 0.5, said.append)
+    assert study.searched == 0.5
+    assert study.lower >= before[0]
+    assert study.upper <= before[1]
+    assert said[before[2] :] == ["searching from both sides, up to 0.5 s"]
+    assert [mark.method for mark in study.marks] == ["theorem1", "votes", "search", "whitebox"]
+
+
+def test_the_button_for_a_longer_search_changes_the_address() -> None:
+    for row in range(6):
+        app = page(row=str(row), k="15", norm="linf")
+        if any(button.key == "inspect_longer" for button in app.button):
+            app.button(key="inspect_longer").click().run()
+            settled(app)
+            assert address(app)["seconds"] == "4"
+            assert "search 4 s" in words(app)
+            return
+    pytest.fail("every search ended exactly; the button was never there")
+
+
+def test_too_few_rows_for_theorem_1_are_named_and_the_rest_is_shown() -> None:
+    app = page(data="seven_points", k="5")
+    assert "Theorem 1 says nothing here" in words(app) or "Wrong already" in words(app)
+    assert app.segmented_control(key="inspect_part").options == ["Training row"]
+
+
+def test_before_and_after_are_in_the_datasets_units_and_come_back_to_the_same_point() -> None:
+    prepared = blobs(scale=250.0)
+    study = pursue(prepared, begin(prepared, Question("train", 2, 3, "l2", own=False)), 0.2, quiet)
+    header, rows = twin_rows(prepared.data, study)
+    table = {name: [row[k] for row in rows] for k, name in enumerate(header)}
+    scaling = prepared.data.scaling
+    assert_allclose(scaling.transform(table["before"]), study.x)
+    assert_allclose(scaling.transform(table["after"]), study.twin)
+    assert_allclose(table["scaled after"], study.twin, rtol=0)
+    moved = changes(prepared.data, study)
+    assert [abs(c.step) for c in moved] == sorted((abs(c.step) for c in moved), reverse=True)
+    assert_allclose([c.alone for c in moved], [study.lower * scaling.scale["abc".index(c.feature)] for c in moved])
+
+
+def test_another_one_that_is_answered_wrong_really_is() -> None:
+    app = page(want="wrong")
+    app.button(key="inspect_another").click().run()
+    settled(app)
+    data, knn = knn_of("digits", 5)
+    row = int(address(app)["row"])
+    assert knn.predict(data.X_test[[row]])[0] != data.y_test[row]
+    assert "Wrong already" in words(app)
+
+
+def test_another_one_goes_through_all_rows_and_says_if_there_is_none() -> None:
+    prepared = blobs()
+    seen, row = [], 0
+    for _ in range(24):
+        row = hunt(prepared, Question("train", row, 3, "l2", own=False), "right", quiet)
+        seen.append(row)
+    assert sorted(seen) == list(range(24))
+    assert hunt(prepared, Question("train", 0, 3, "l2", own=False), "wrong", quiet) is None
+
+
+def test_no_such_row_has_its_own_words() -> None:
+    digest = uploaded(blobs().data)
+    app = page(data=digest[:12], want="wrong", k="3")
+    app.button(key="inspect_another").click().run()
+    settled(app)
+    assert "No row of this part is answered wrong with K = 3." in words(app)

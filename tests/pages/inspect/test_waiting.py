@@ -1,0 +1,110 @@
+"""What is worked out beside the Inspect page while visitors wait for it, or do not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+from pages.components.inspect import desk as desk_module
+from pages.components.inspect import flow, waiting
+from pages.components.inspect.choices import View
+from pages.components.inspect.controls import HUNT
+from pages.components.inspect.desk import Desk, Task, desk
+from pages.components.inspect.study import Question
+from pages.components.plain import plain
+
+from .inspect_page import PATIENCE, page, settled, tile
+
+
+def test_a_page_does_not_wait_for_long_work_and_says_what_it_waits_for() -> None:
+    go = threading.Event()
+    desk().ask("work", "blocker", False, lambda task: go.wait(PATIENCE))
+    start = time.monotonic()
+    app = page(wait=False)
+    spent = time.monotonic() - start
+    try:
+        assert any(found.value.startswith("⏳ Waiting for its turn") for found in app.caption)
+        assert not app.metric
+        assert spent < 20
+    finally:
+        go.set()
+    assert tile(settled(app), "Answer")
+
+
+def test_one_visitors_stop_leaves_the_work_to_another_who_waits_for_it(monkeypatch) -> None:
+    monkeypatch.setattr(waiting, "STOP_AFTER", 0.0)
+    monkeypatch.setattr(desk_module, "LATELY", PATIENCE)  # no matter how slowly the two pages run here
+    go = threading.Event()
+    desk().ask("work", "blocker", False, lambda task: go.wait(PATIENCE))
+    try:
+        ann, bob = page(wait=False), page(wait=False)
+        ann.button(key="inspect_stop").click().run()
+        assert [found.value for found in ann.info] == ["Stopped on request."]
+        bob.run()
+        assert any(found.value.startswith("⏳ Waiting for its turn") for found in bob.caption)
+        ann.button(key="inspect_again").click().run()
+        assert any(found.value.startswith("⏳ Waiting for its turn") for found in ann.caption)
+    finally:
+        go.set()
+    assert tile(settled(bob), "Answer") == tile(settled(ann), "Answer")
+
+
+def test_what_nobody_waits_for_any_more_is_dropped_and_can_be_asked_for_again() -> None:
+    found, go, started = Desk(), threading.Event(), threading.Event()
+
+    def slow(task: Task) -> str:
+        started.set()
+        go.wait(PATIENCE)
+        task.say("second half")
+        return "finished"
+
+    first = found.ask("work", 1, False, slow, "me", instead=True)
+    assert started.wait(PATIENCE)
+    second = found.ask("work", 2, False, lambda task: "other", "me", instead=True)
+    go.set()
+    assert second.wait(PATIENCE)
+    assert (second.result, first.dropped, first.result) == ("other", True, None)
+    again = found.ask("work", 1, False, slow, "me", instead=True)
+    assert again is not first
+    assert again.wait(PATIENCE)
+    assert again.result == "finished"
+    assert found.ask("work", 1, False, slow) is again
+
+
+def test_what_goes_wrong_is_told_and_may_be_tried_again() -> None:
+    found = Desk()
+
+    def fails(task: Task) -> None:
+        raise ValueError("the reason")
+
+    task = found.ask("work", 1, False, fails)
+    assert task.wait(PATIENCE)
+    assert task.problem == "the reason"
+    found.forget("work", 1)
+    assert found.ask("work", 1, False, lambda task: 7).wait(PATIENCE)
+
+
+def test_only_one_large_dataset_is_kept_and_it_does_not_hold_up_small_ones() -> None:
+    found, go = Desk(), threading.Event()
+    large = found.ask("large", "a", True, lambda task: go.wait(PATIENCE))
+    small = found.ask("small", "b", False, lambda task: "quick")
+    assert small.wait(PATIENCE)
+    assert not large.done
+    found.ask("large", "c", True, lambda task: None)
+    go.set()
+    assert found.ask("large", "a", True, lambda task: "read anew") is not large
+
+
+def test_why_no_other_row_could_be_looked_for_is_never_formatted(monkeypatch) -> None:
+    task = SimpleNamespace(wait=lambda seconds: True, problem="column **x** of [a](b) is gone")
+    shelf = SimpleNamespace(ask=lambda *arguments, **options: task, forget=lambda *key: None)
+    said: list[str] = []
+    monkeypatch.setattr(flow, "desk", lambda: shelf)
+    monkeypatch.setattr(flow, "session", lambda: "somebody")
+    monkeypatch.setattr(flow, "st", SimpleNamespace(session_state={HUNT: True}, warning=said.append))
+    source: Any = SimpleNamespace(identity="x", large=False)
+    nothing: Any = None
+    assert not flow.find_another(View(), source, nothing, Question("train", 0, 1, "l2", own=False))
+    assert said == [plain("No other row could be looked for: column **x** of [a](b) is gone.")]
