@@ -47,9 +47,10 @@ def checked_exclude(exclude: ArrayLike | Sequence[ArrayLike] | None, n: int, n_t
     """Training indices to leave out per row, as an (n, e) array padded with -1; None where there are none."""
     if exclude is None:
         return None
-    given = (
-        len(exclude) if isinstance(exclude, (Sequence, np.ndarray)) and getattr(exclude, "shape", 1) != () else exclude
-    )
+    if hasattr(exclude, "__array__"):  # a Series, say
+        exclude = np.asarray(exclude)
+    is_list = isinstance(exclude, Sequence) or (isinstance(exclude, np.ndarray) and exclude.ndim > 0)
+    given = len(exclude) if is_list else exclude  # type: ignore[arg-type]
     if given != n:
         raise ValueError(f"exclude must have one entry per row, {n} in all; got {given!r}")
     rows = [_indices(row) for row in exclude]  # type: ignore[union-attr]

@@ -191,8 +191,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The promise is about :meth:`predict`, at x + δ as stored, for perturbations of any size: where rounding could
         decide between rows of different classes, ``predict`` compares their distances without rounding, so it answers
-        as exact arithmetic does, ties by training order. Features, metrics and costs whose squares overflow or
-        underflow (about 1e±140) are refused.
+        as exact arithmetic does, ties by training order. (Under a G that is not diagonal, rows whose G x differ by no
+        more than their rounding errors are one place to both: they tie.) Features, metrics and costs whose squares
+        overflow or underflow (about 1e±140) are refused.
         """
         threat = ThreatModel() if threat is None else threat
         check_is_fitted(self)
@@ -210,6 +211,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             adversarial[task.members] = both.adversarial
         else:
             lower[task.members] = self._bound(task, method, task.progress(callback))
+        lower = np.where(lower > 0, lower, 0.0)  # what is not a number promises nothing
         predicted = self.classes_[task.predicted]
         return Certificates(lower, upper, exact, predicted, task.correct, adversarial, method, threat)
 

@@ -47,7 +47,7 @@ class Reference:
         self.centre: FloatArray = np.median(sample, axis=0)  # not the mean: one outlier must not move it
         self.gamma = 4 * gamma(metric.n_features + metric.rank + 8)
         u, slack = self.embed(x)
-        self.twin = _exact_twins(u) if metric.is_diagonal else _near_twins(u, slack)
+        self.twin = _equal_rows(x, metric) if metric.is_diagonal else _near_twins(u, slack)
         self.u: FloatArray = u[self.twin[self.order]]
         self.slack: FloatArray = slack[self.twin[self.order]]
         self.norms: FloatArray = np.linalg.norm(self.u, axis=1)
@@ -264,9 +264,11 @@ def _told_apart(d: FloatArray, error: FloatArray, k: int) -> tuple[BoolArray, Bo
     return inside, possible & ~inside
 
 
-def _exact_twins(u: FloatArray) -> IntArray:
-    """For each row the index of the first equal row."""
-    keys = np.ascontiguousarray(u + 0.0).view(np.dtype((np.void, u.dtype.itemsize * u.shape[1]))).ravel()
+def _equal_rows(x: NDArray[np.floating], metric: Metric) -> IntArray:
+    """For each row the index of the first that is equal where a diagonal metric has weight."""
+    weighed = x + x.dtype.type(0)  # -0 becomes 0
+    weighed[:, np.diag(metric.components) == 0] = 0
+    keys = np.ascontiguousarray(weighed).view(np.dtype((np.void, x.dtype.itemsize * x.shape[1]))).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return np.asarray(first[inverse], dtype=np.intp)
 

@@ -16,7 +16,7 @@ import torch
 from .rounding import LARGEST, FloatArray, gamma
 
 CHUNK_BYTES = 40 * 2**20  # of one screened block; four such blocks are alive at a time
-FAR = 1e6  # test points further out than this many data radii are screened in float64
+FAR = 1e6  # points further out, or less certain, than this many data radii are screened in float64
 SMALLEST = 1e-14  # in data radii; its square times γ covers what underflow can do in float32
 
 
@@ -35,6 +35,7 @@ class Screen:
         self.scale = power_of_two(float(norms.max()))
         self.gamma = gamma(points.shape[1] + 64, np.float32)
         self._points = (points, norms, slack)
+        self._farthest = float(_magnitude(norms, slack, self.scale, self.gamma).max())
         self.single = _Side(points, norms, slack, self.scale, self.gamma, torch.float32, device)
         self._double: _Side | None = None
 
@@ -54,7 +55,8 @@ class Screen:
                 f"a point lies {farthest:.3g} times as far out as the training data: squares of that overflow. "
                 "Rescale its features as those of the training data"
             )
-        if farthest > FAR or torch.get_float32_matmul_precision() != "highest":
+        own = float(_magnitude(norms, slack, self.scale, self.gamma).max(initial=0.0))
+        if max(own, self._farthest) > FAR or torch.get_float32_matmul_precision() != "highest":
             if self._double is None:
                 points, own, own_slack = self._points
                 self._double = _Side(points, own, own_slack, self.scale, self.gamma, torch.float64, self.device)
@@ -76,7 +78,7 @@ class _Side:
         device: torch.device,
     ) -> None:
         self.scale, self.gamma, self.dtype, self.device = scale, gamma, dtype, device
-        magnitude = (norms + slack / gamma) / scale + SMALLEST
+        magnitude = _magnitude(norms, slack, scale, gamma)
         matrix = torch.empty((len(norms), points.shape[1] + 1), dtype=dtype)
         for start in range(0, len(norms), 8192):  # by chunks: no second float64 copy of the points
             part = slice(start, start + 8192)
@@ -95,7 +97,7 @@ class ScreenedRows:
     """
 
     def __init__(self, side: _Side, u: FloatArray, norms: FloatArray, slack: FloatArray) -> None:
-        magnitude = (norms + slack / side.gamma) / side.scale + SMALLEST
+        magnitude = _magnitude(norms, slack, side.scale, side.gamma)
         query = torch.from_numpy(np.column_stack([u / side.scale, magnitude])).to(side.device, side.dtype)
         self.side = side
         self.magnitude = torch.from_numpy(magnitude).to(side.device, side.dtype)
@@ -118,6 +120,11 @@ class ScreenedRows:
         )
         right = torch.stack([side.magnitude, side.magnitude.square(), torch.ones_like(side.magnitude)])
         return torch.addmm(self.lower, left, right).clamp_(min=0).sqrt_()
+
+
+def _magnitude(norms: FloatArray, slack: FloatArray, scale: float, gamma: float) -> FloatArray:
+    """s = ‖u‖ + slack/γ, in units of the scale."""
+    return (norms + slack / gamma) / scale + SMALLEST
 
 
 def power_of_two(value: float) -> float:

@@ -75,6 +75,15 @@ def test_excluded_rows_are_no_neighbours():
     np.testing.assert_array_equal(knn.kneighbors([[2.2]], 3, exclude=[2])[1], [[3, 1, 4]])
 
 
+def test_exclude_may_be_a_column_of_a_table(data):
+    X, y, _ = data
+    knn = MahalanobisKNN(3).fit(X, y)
+    table = pd.DataFrame({"row": np.arange(len(X))})
+    expected = knn.predict(X, exclude=np.arange(len(X)))
+    np.testing.assert_array_equal(knn.predict(X, exclude=table["row"]), expected)
+    np.testing.assert_array_equal(knn.predict(X, exclude=table), expected)
+
+
 def test_minus_one_excludes_nothing(data):
     X, y, points = data
     knn = MahalanobisKNN(3).fit(X, y)

@@ -10,7 +10,8 @@ from .triplet import Triplets
 
 AGREEMENT = 1e-6  # of the upper side
 BLUR = 1e-9  # of the length around the point: solutions keep a distance of this order from every boundary
-SINGLE_BLUR, SINGLE_AGREEMENT = 8.0, 1e-4  # units in the last place of float32 features, and what they may add up to
+SINGLE_BLUR = 8.0  # units in the last place of float32 features
+LARGEST_BLUR = 1e-4  # of the upper side, where the lower one is not 0
 
 
 def sides_meet(
@@ -23,9 +24,10 @@ def sides_meet(
 ) -> BoolArray:
     """Where both sides agree to 1e-6 of the upper one, or to what rounding blurs around that very point.
 
-    The blur is 1e-9 of :func:`length_around`, which tells something only of points all but on a boundary. A float32
-    point that flips lies on a coarse grid: for those the grid's width counts, up to 1e-4 of the upper side. A side
-    that is infinite meets nothing.
+    The blur is 1e-9 of :func:`length_around` or of the spread of the data, whichever is less: it tells something only
+    of points all but on a boundary. A float32 point that flips lies on a coarse grid: for those the grid's width
+    counts, too. Where the lower side is more than 0, neither is more than 1e-4 of the upper one. A side that is
+    infinite meets nothing.
     """
     known = np.isfinite(upper)
     gap = np.where(known, upper, np.inf) - np.where(np.isfinite(lower), lower, 0.0)
@@ -34,11 +36,14 @@ def sides_meet(
     if len(open_ones):
         left_out = None if exclude is None else exclude[open_ones]
         some = x[open_ones]
-        blur = BLUR * length_around(triplets, some, n_neighbors, left_out)
+        most = LARGEST_BLUR * upper[open_ones]
+        around = length_around(triplets, some, n_neighbors, left_out)
+        blur = BLUR * np.minimum(around, triplets.reference.spread(triplets.threat))
+        blur = np.where(lower[open_ones] > 0, np.minimum(blur, most), blur)
         if x.dtype == np.float32:
             moving = triplets.threat.expand(triplets.threat.reduce_move(some.astype(np.float64)))
             grid = SINGLE_BLUR * gamma(1, np.float32) * triplets.reference.metric.magnitude(moving)
-            blur += np.minimum(grid / pull(triplets), SINGLE_AGREEMENT * upper[open_ones])
+            blur += np.minimum(grid / pull(triplets), most)
         meet[open_ones] = gap[open_ones] <= blur
     return meet
 

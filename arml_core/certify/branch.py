@@ -206,7 +206,12 @@ class BranchAndBound:
         lengths = np.maximum(np.linalg.norm(normals, axis=1), TINY)
         if float(offsets.max()) <= 0:
             return np.zeros(normals.shape[1]), np.zeros(len(pairs))
-        unit, scaled = normals / lengths[:, None], offsets / lengths
+        with np.errstate(over="ignore"):
+            unit, scaled = normals / lengths[:, None], offsets / lengths
+        if scaled.max() == np.inf:  # no move to speak of brings these two together
+            alone = (np.arange(len(pairs)) == scaled.argmax()).astype(np.float64)
+            proved = self._dual_bound(pairs, alone) >= self.settled
+            return None if proved else (np.zeros(normals.shape[1]), alone)
         if self.local.norm == 2:
             delta, multipliers, feasible = least_distance(unit, scaled)
         else:

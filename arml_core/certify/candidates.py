@@ -82,6 +82,7 @@ def find_candidates(
 
     below = away.add_(reach[:, None] + NOTHING)
     bound = (screened.lower - near.values[:, m : m + 1]).div_(below)
+    bound.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=0.0)  # errors that overflow: nothing is known
     if exclude is not None:
         bound[screened.lower == torch.inf] = torch.inf
     bound[:, start:stop] = torch.inf
@@ -89,7 +90,7 @@ def find_candidates(
     width = min(width, n_negatives)
     bound.clamp_(min=0)
     first = torch.topk(bound, min(width + 1, n_negatives), dim=1, largest=False)
-    unit = 0.5 * SAFETY * screened.side.scale**2 / triplets.h_scale  # from the screen's units to radii
+    unit = 0.5 * SAFETY * triplets.radius_unit  # from the screen's units to radii
     coarse = first.values
     beyond = coarse[:, width] if n_negatives > width else torch.full_like(reach, torch.inf)
     place = first.indices[:, :width]

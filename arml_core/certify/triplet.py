@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from ..metric import Metric
 from ..reference import Reference
 from ..rounding import LARGEST, SMALLEST, TINY, UNDERFLOW, BoolArray, FloatArray, IntArray, gamma, norm
 from ..screen import Screen, power_of_two
@@ -35,7 +36,8 @@ class Triplets:
         self.reference, self.threat = reference, threat
         metric = reference.metric
         self.shares_u = metric.is_identity and threat.is_plain and threat.norm == 2
-        self._widening = metric.operator_magnitude() / float(threat.costs.min())
+        moving = Metric.from_components(threat.reduce(metric.components))
+        self._widening = moving.operator_magnitude()
         if threat.dual_norm == 1:
             self._widening *= float(np.sqrt(len(threat.movable)))
         self.h: FloatArray
@@ -47,6 +49,10 @@ class Triplets:
         self.h_norms: FloatArray = np.linalg.norm(self.h, axis=1)
         self.gamma = gamma(self.h.shape[1] + 16)
         self.h_scale = power_of_two(float(self.h_norms.max()))
+        with np.errstate(over="ignore"):
+            self.radius_unit = float(np.square(reference.screen.scale) / self.h_scale)
+        if not 0 < self.radius_unit < np.inf:
+            raise ValueError(f"radii are of the order of {self.radius_unit:g}: floats do not hold them. {RESCALE}")
         self._screen: Screen | None = reference.screen if self.shares_u else None
 
     def _to_h(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -31,9 +31,12 @@ def crown_radius(
 
     The radius is 0 where the answer is not `y`.
     """
-    x, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.intp)
-    if ((labels < 0) | (labels >= network.n_classes)).any():
-        raise ValueError(f"labels must be 0 … {network.n_classes - 1}; got {labels.min()} to {labels.max()}")
+    x, given = np.asarray(X, dtype=np.float64), np.asarray(y)
+    labels = given.astype(np.intp)
+    if network.n_classes < 2:
+        raise ValueError("a network of one class has no other answer to be kept from")
+    if (labels != given).any() or ((labels < 0) | (labels >= network.n_classes)).any():
+        raise ValueError(f"labels must be whole, 0 … {network.n_classes - 1}; got {given.min()} to {given.max()}")
     radius, margin = np.zeros(len(x)), np.zeros(len(x))
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)

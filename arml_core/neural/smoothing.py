@@ -22,9 +22,10 @@ from .network import ReLUNetwork
 ABSTAIN = -1
 N0, N, ALPHA = 100, 10_000, 0.001
 BATCH = 2_500
+FINEST = 1e-6  # of σ, how far apart features may be in floating point
 
 Classify = Callable[[torch.Tensor], torch.Tensor]
-"""Class codes for rows in float32."""
+"""Class codes for rows in float64: in float32 the noise could vanish beside the features."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Smoothed:
 
     @classmethod
     def of(cls, network: ReLUNetwork, sigma: float, **settings: float) -> Smoothed:
-        layers = [(torch.as_tensor(w.T, dtype=torch.float32), torch.as_tensor(b).float()) for w, b in network.layers]
+        layers = [(torch.as_tensor(w.T).double(), torch.as_tensor(b).double()) for w, b in network.layers]
 
         def classify(rows: torch.Tensor) -> torch.Tensor:
             for w, b in layers[:-1]:
@@ -56,8 +57,11 @@ class Smoothed:
 
     def certify(self, X: ArrayLike, callback: Callback | None = None) -> tuple[NDArray[np.intp], FloatArray]:
         """The answer for each row, or ABSTAIN, and the ℓ2 radius within which it stays; 0 with ABSTAIN."""
-        rows = np.asarray(X, dtype=np.float32)
+        rows = np.asarray(X, dtype=np.float64)
         answers, radii = np.full(len(rows), ABSTAIN, dtype=np.intp), np.zeros(len(rows))
+        grain = float(np.spacing(np.abs(rows).max(initial=0.0)))
+        if not grain <= FINEST * self.sigma:  # or not a number
+            raise ValueError(f"features are exact to {grain:.3g}: too coarse for noise of σ = {self.sigma:g}")
         for place, row in enumerate(rows):
             generator = torch.Generator().manual_seed(self.seed * 1_000_003 + place)
             point = torch.as_tensor(row)
@@ -73,7 +77,7 @@ class Smoothed:
         counts = np.zeros(self.n_classes, dtype=np.int64)
         for start in range(0, n, BATCH):
             noise = torch.randn((min(BATCH, n - start), len(point)), generator=generator)
-            found = self.classify(noise.mul_(self.sigma).add_(point))
+            found = self.classify(noise.double().mul_(self.sigma).add_(point))
             counts += np.bincount(found.numpy(), minlength=self.n_classes)
         return counts
 

@@ -49,6 +49,23 @@ def test_on_the_boundary_both_sides_vanish_against_the_neighbours():
         assert 0 <= found.lower[0] <= found.upper[0] <= 1e-9
 
 
+def test_far_from_everything_loose_sides_do_not_meet():
+    """What rounding blurs out there is no measure of the data: the boundary is y = 0.5, the radius 0.3."""
+    knn = MahalanobisKNN(1).fit([[0.0, 0.0], [0.0, 1.0], [0.0, -3.0]], [0, 1, 0])
+    found = knn.certify([[1e9, 0.2]], method="search", threat=ThreatModel(norm="linf"))
+    assert found.lower[0] <= 0.3 * (1 + 1e-9) <= found.upper[0]
+    assert found.exact[0] == (found.upper[0] - found.lower[0] < 1e-4)
+
+
+def test_a_frozen_column_far_away_does_not_make_loose_sides_meet():
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((60, 2))
+    knn = MahalanobisKNN(3).fit(np.column_stack([np.zeros(60), rows]), (rows[:, 0] > 0).astype(int))
+    x = np.column_stack([np.full(4, 1e10), rng.standard_normal((4, 2))])
+    found = knn.certify(x, method="search", threat=ThreatModel(frozen=[0]), budget=0.3)
+    assert (found.exact == (found.upper - found.lower < 1e-4 * found.upper)).all()
+
+
 def test_where_nothing_can_flip_there_is_no_radius_to_be_exact_about():
     knn = MahalanobisKNN(1).fit([[0.0, 0.0], [1.0, 0.0]], [0, 1])
     for method in ("exact", "search"):

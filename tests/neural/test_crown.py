@@ -95,8 +95,12 @@ def test_a_wrong_answer_has_radius_zero_and_foreign_labels_are_refused():
     radius, margin = crown_radius(network, x, wrong)
     assert radius[0] == 0
     assert margin[0] < 0
-    with pytest.raises(ValueError, match=r"labels must be 0 … 1; got 2"):
+    with pytest.raises(ValueError, match=r"labels must be whole, 0 … 1; got 2"):
         crown_radius(network, x, [2])
+    with pytest.raises(ValueError, match=r"labels must be whole, 0 … 1; got 0\.9"):
+        crown_radius(network, x, [0.9])
+    with pytest.raises(ValueError, match="one class"):
+        crown_radius(random_network(np.random.default_rng(1), [2, 3, 1]), x, [0])
 
 
 def test_a_trained_network_separates_blobs_and_repeats_itself():

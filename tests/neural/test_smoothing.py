@@ -56,3 +56,18 @@ def test_the_same_seed_gives_the_same_radii_and_a_network_can_be_smoothed():
     np.testing.assert_array_equal(first[0], [0, 1])
     np.testing.assert_array_equal(first[1], again[1])
     assert (first[1] > 0.4).all()
+
+
+@pytest.mark.parametrize(("far", "sigma", "off"), [(1e6, 0.01, 0.02), (1e8, 1.0, 0.5), (1e4, 3e-4, 4e-4)])
+def test_features_much_larger_than_the_noise_do_not_swallow_it(far, sigma, off):
+    """Class 0 from `far` on: the smoothed radius is the distance to it."""
+    network = ReLUNetwork(((np.array([[1.0], [0.0]]), np.array([-far, 0.0])),))
+    answers, radii = Smoothed.of(network, sigma).certify([[far - off], [far + off]])
+    np.testing.assert_array_equal(answers, [1, 0])
+    assert (radii <= off * (1 + 1e-6)).all()
+    np.testing.assert_allclose(radii, off, rtol=0.2)
+
+
+def test_noise_finer_than_the_features_are_exact_is_refused():
+    with pytest.raises(ValueError, match="too coarse for noise of σ = 1e-06"):
+        Smoothed(half_space, 2, sigma=1e-6).certify([[1e10, 0.0]])
