@@ -77,8 +77,9 @@ class Reference:
         for start in range(0, len(x), 8192):
             part = slice(start, start + 8192)
             shifted = x[part].astype(np.float64) - self.centre
-            u[part] = self.metric.transform(shifted)
-            slack[part] = self.gamma * self.metric.magnitude(shifted)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below
+                u[part] = self.metric.transform(shifted)
+                slack[part] = self.gamma * self.metric.magnitude(shifted)
         largest = float(np.abs(u).max(initial=0.0))
         if not largest <= LARGEST:  # or not a number
             raise ValueError(f"distances overflow: a transformed value is {largest:.3g}. Rescale the features")
@@ -128,8 +129,9 @@ class Reference:
         """How far off the squared distances d(x, points) may be."""
         if self.metric.is_diagonal:
             return self.gamma * d
-        error: FloatArray = self.gamma * (self.metric.operator_magnitude() * np.linalg.norm(x - points, axis=-1)) ** 2
-        return error
+        with np.errstate(over="ignore"):  # infinite: nothing is known
+            apart = self.metric.operator_magnitude() * np.linalg.norm(x - points, axis=-1)
+            return np.asarray(self.gamma * apart**2)
 
     def _matters(self, doubt: BoolArray, indices: IntArray) -> BoolArray:
         """Where those in doubt are of different classes, and not all in one place."""

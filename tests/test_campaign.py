@@ -92,14 +92,15 @@ def test_an_engine_that_overstates_by_a_millionth_fails_the_campaign(monkeypatch
     assert names["knn"].certify(names["x"], **names["question"]).lower.shape == (1,)
 
 
-def test_fractions_find_what_is_too_large_in_the_last_digits(monkeypatch):
+@pytest.mark.parametrize("part", [stress.run_lines, stress.run_apart])
+def test_fractions_find_what_is_too_large_in_the_last_digits(monkeypatch, part):
     import arml_core.knn as engine
 
     deadline = time.monotonic() + 60
-    assert stress.run_lines(0, range(8), deadline).violations == 0
+    assert part(0, range(8), deadline).violations == 0
     honest = engine.triplet_bound
     monkeypatch.setattr(engine, "triplet_bound", lambda *a, **o: honest(*a, **o) * (1 + 1e-12))
-    assert stress.run_lines(0, range(8), deadline).violations > 0
+    assert part(0, range(8), deadline).violations > 0
 
 
 def test_an_error_or_a_warning_is_a_violation():

@@ -183,9 +183,8 @@ class _Walk:
         radius = np.linalg.norm(move, axis=1, keepdims=True)
         direction = move / np.maximum(radius, 1e-300)
         sideways = noise[rows] - np.einsum("nd,nd->n", noise[rows], direction)[:, None] * direction
-        sideways *= (
-            self.sphere[rows, None] * radius / np.maximum(np.linalg.norm(sideways, axis=1, keepdims=True), 1e-300)
-        )
+        length = np.linalg.norm(sideways, axis=1, keepdims=True)  # 0 where only one feature moves
+        sideways *= np.divide(self.sphere[rows, None] * radius, length, out=np.zeros_like(length), where=length > 0)
         around = (move + sideways) / np.sqrt(1 + self.sphere[rows, None] ** 2)  # back on the sphere
         closer = around * (1 - self.inward[rows, None])
         candidate = self._points(rows, closer)

@@ -54,7 +54,10 @@ class Neighbourhood:
         return self._last[1]
 
     def size(self, delta: FloatArray) -> float:
-        return math.sqrt(delta @ delta) if self.norm == 2 else float(np.linalg.norm(delta, ord=self.norm))
+        if self.norm != 2:
+            return float(np.linalg.norm(delta, ord=self.norm))
+        with np.errstate(over="ignore"):  # infinite: as good as none
+            return math.sqrt(delta @ delta)
 
     def project(
         self, orders: list[Order], margin: float, limit: float = np.inf, near: FloatArray | None = None

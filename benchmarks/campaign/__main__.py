@@ -10,7 +10,7 @@ from . import __doc__ as description
 from .paper import run_paper
 from .repeat import run_repeats
 from .run import run_crowds, run_problems
-from .stress import run_lines, run_precision, run_units
+from .stress import run_apart, run_lines, run_precision, run_units
 from .tally import Tally
 
 
@@ -40,6 +40,7 @@ def campaign(options: argparse.Namespace) -> int:
         ("float32 input", run_precision),
         ("units from 1e-6 to 1e6", run_units),
         ("one feature moves, in fractions", run_lines),
+        ("the same, units up to 1e40 apart", run_apart),
     ):
         begun = time.monotonic()
         total += show(title, begun, part(options.seed, stressed, deadline))

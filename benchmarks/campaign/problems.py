@@ -67,8 +67,8 @@ class LineProblem(Problem):
         return self.threat.free(len(self.x))[0]
 
 
-def make_line(seed: int, number: int, factor: float) -> LineProblem:
-    """Line problem `number`, all features in units that make them `factor` times as large."""
+def make_line(seed: int, number: int, factor: float | np.ndarray) -> LineProblem:
+    """Line problem `number`, features in units that make them `factor` times as large."""
     rng = np.random.default_rng([seed, number, 1])
     d, n = int(rng.integers(1, 5)), int(rng.integers(5, 14))
     X = _rows(LAYOUTS[number % 4], n, d, rng)
@@ -85,6 +85,21 @@ def make_line(seed: int, number: int, factor: float) -> LineProblem:
     drawn = _threat(NORMS[number % 3], X * factor, rng)
     threat = replace(drawn, frozen=tuple(f for f in range(d) if f != feature))
     return LineProblem(G.T @ G, X * factor, y, x * factor, k, threat, own, G)
+
+
+def make_apart(seed: int, number: int) -> LineProblem:
+    """A line problem whose features, and sometimes weights and costs, are in units up to 1e±40 apart."""
+    rng = np.random.default_rng([seed, number, 2])
+    width = make_line(seed, number, 1.0).X.shape[1]
+    reach = (6, 15, 40)[number // 12 % 3]
+    problem = make_line(seed, number, 10.0 ** rng.uniform(-reach, reach, width))
+    if number % 2:  # and a metric that makes up for it, or for other units
+        G = problem.G * 10.0 ** rng.uniform(-reach, reach, width)
+        problem = replace(problem, G=G, M=G.T @ G)
+    if number // 2 % 2:
+        costs = 10.0 ** rng.uniform(-reach, reach, width)
+        problem = replace(problem, threat=replace(problem.threat, costs=costs))
+    return problem
 
 
 def in_units(problem: Problem, factor: float) -> Problem:
