@@ -67,6 +67,35 @@ def test_a_csv_file_with_a_frozen_feature(tmp_path, capsys):
     assert all(float(row["lower"]) >= other for row, other in zip(rows, free, strict=True))
 
 
+def test_an_attack_writes_rows_that_really_flip_in_the_files_own_units(tmp_path, capsys):
+    lines = ["a,b,kind", *(f"{100 * k},{k % 3},{'low' if k < 5 else 'high'}" for k in range(10))]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    out = tmp_path / "flipped.csv"
+    assert main(["attack", str(tmp_path / "table.csv"), "--label", "kind", "--frozen", "b", "-o", str(out)]) == 0
+    rows = read_rows(out.read_text(encoding="utf-8"))
+    raw = np.array([[100.0 * k, k % 3] for k in range(10)])
+    span = np.array([900.0, 2.0])
+    kinds = np.array(["low"] * 5 + ["high"] * 5)
+    knn = MahalanobisKNN().fit(raw / span, kinds)
+    moved = np.array([[float(row["a"]), float(row["b"])] for row in rows])
+    answers = knn.predict(moved / span, exclude=np.arange(10))
+    assert [row["becomes"] for row in rows] == answers.tolist()
+    assert (answers != kinds).all()
+    np.testing.assert_array_equal(moved[:, 1], raw[:, 1])
+    np.testing.assert_allclose(
+        [float(row["upper"]) for row in rows], np.abs(moved - raw)[:, 0] / 900, rtol=1e-9, atol=1e-15
+    )
+    assert "empirical error" in capsys.readouterr().err
+
+
+def test_where_nothing_flips_the_attack_leaves_the_columns_empty(tmp_path, capsys):
+    x, y = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]]), np.array([0, 0, 1, 1])
+    np.savez(tmp_path / "two.npz", X=x, y=y)
+    assert main(["attack", str(tmp_path / "two.npz"), "--frozen", "x0", "--method", "boundary", "--steps", "5"]) == 0
+    rows = read_rows(capsys.readouterr().out)
+    assert {(row["upper"], row["becomes"], row["x0"]) for row in rows} == {("inf", "", "")}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..certify import METHODS, Certificates
-from ..curves import robust_error
-from ..datasets import Dataset, fit_scaling, load_dataset, read_dataset
+from ..certify import METHODS
 from ..datasets.table import write_csv
-from ..knn import MahalanobisKNN
-from ..learners.storage import load_metric
-from ..npz import read_npz
-from ..rounding import FloatArray
-from ..threat import ThreatModel
 from .progress import progress_bar
+from .question import Question, add_arguments, summary, write
 
-LARGEST_ARCHIVE = 8 * 2**30
 EXAMPLES = """examples:
   python -m arml_core certify usps -k 11 --method theorem1 --points 1000 -o usps.csv
   python -m arml_core certify data/samples/bottles.csv --label machine --method exact
@@ -41,143 +29,34 @@ def register(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=EXAMPLES,
     )
-    parser.add_argument("data", help="a dataset's name, a .npz with X_train, y_train, X_test, y_test, or a .csv file")
-    parser.add_argument("--label", help="the label column of a .csv file")
-    parser.add_argument("-k", "--neighbors", type=int, default=1, help="K (default: 1)")
+    add_arguments(parser)
     parser.add_argument("--method", choices=tuple(METHODS), default="votes", help="default: votes")
-    parser.add_argument("--norm", choices=("1", "2", "inf"), default="2", help="default: 2")
-    parser.add_argument("--box", nargs=2, type=float, metavar=("LOW", "HIGH"), help="keep perturbed features inside")
-    parser.add_argument("--frozen", action="append", default=[], metavar="FEATURE", help="a feature that cannot move")
-    parser.add_argument("--metric", type=Path, help="a metric saved by 'train', or M as .npz or .csv")
-    parser.add_argument("--points", type=int, help="only the first N (of the paper's six: in its evaluation order)")
     parser.add_argument("--budget", type=float, default=1.0, help="seconds per point for 'search' (default: 1)")
-    parser.add_argument("-o", "--output", type=Path, help="write the radii there (default: standard output)")
     parser.set_defaults(run=run)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """What is certified: points with labels, and the training rows each is not compared with."""
-
-    x: FloatArray
-    y: NDArray[np.integer[Any]]
-    exclude: NDArray[np.intp] | None
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Certify, write one line per row, and say the robust errors on stderr."""
-    data = _load(arguments.data, arguments.label)
-    rows = _rows(data, arguments.points)
-    metric = None if arguments.metric is None else load_metric(arguments.metric, data.n_features).metric
-    threat = ThreatModel(
-        arguments.norm if arguments.norm == "inf" else int(arguments.norm),
-        frozen=_frozen(data, arguments.frozen),
-        box=None if arguments.box is None else tuple(arguments.box),
-    )
-    knn = MahalanobisKNN(arguments.neighbors, metric=metric).fit(data.X_train, data.y_train)
+    asked = Question.of(arguments)
     with progress_bar("certify", "row") as callback:
-        result = knn.certify(
-            rows.x,
-            rows.y,
+        found = asked.knn.certify(
+            asked.x,
+            asked.y,
             method=arguments.method,
-            threat=threat,
-            exclude=rows.exclude,
+            threat=asked.threat,
+            exclude=asked.exclude,
             budget=arguments.budget,
             callback=callback,
         )
-    text = _as_csv(result, data, rows.y)
-    if arguments.output is None:
-        sys.stdout.write(text)
-    else:
-        arguments.output.write_text(text, encoding="utf-8", newline="")
-    print(_summary(result), file=sys.stderr)
-
-
-def _load(name: str, label: str | None) -> Dataset:
-    path = Path(name)
-    if path.suffix.lower() == ".csv":
-        if label is None:
-            raise ValueError("Which column is the label? Name it with --label")
-        return read_dataset(path, label=label, name=path.stem)
-    if path.suffix.lower() == ".npz":
-        return _from_archive(path)
-    return load_dataset(name)
-
-
-def _from_archive(path: Path) -> Dataset:
-    """Arrays as they are, without scaling; a missing test part means leave-one-out."""
-    try:
-        arrays = read_npz(path, LARGEST_ARCHIVE)
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
-    names = ("X_train", "y_train") if "X_train" in arrays else ("X", "y")
-    missing = [key for key in names if key not in arrays]
-    if missing:
-        raise ValueError(f"{path} has no array {missing[0]}; it has {', '.join(arrays) or 'none'}")
-    x, y = arrays[names[0]].astype(np.float64), arrays[names[1]]
-    if "x_scale" in arrays:  # the layout of the paper's six
-        x = (x - float(arrays.get("x_offset", 0.0))) / float(arrays["x_scale"])
-    classes, codes = np.unique(y, return_inverse=True)
-    x_test, y_test = np.empty((0, x.shape[1])), np.empty(0, dtype=np.int64)
-    if "X_test" in arrays and "y_test" in arrays:
-        x_test = arrays["X_test"].astype(np.float64)
-        if "x_scale" in arrays:
-            x_test = (x_test - float(arrays.get("x_offset", 0.0))) / float(arrays["x_scale"])
-        unseen = np.setdiff1d(arrays["y_test"], classes)
-        if len(unseen):
-            raise ValueError(f"label {unseen[0]!r} of {path}'s test part was not in training")
-        y_test = np.searchsorted(classes, arrays["y_test"])
-    return Dataset(
-        name=path.stem,
-        title=path.name,
-        group="file",
-        X_train=x,
-        y_train=codes.astype(np.int64),
-        X_test=x_test,
-        y_test=y_test.astype(np.int64),
-        feature_names=tuple(f"x{k}" for k in range(x.shape[1])),
-        class_names=tuple(str(c) for c in classes),
-        scaling=fit_scaling(x, "none"),
+    columns = zip(
+        range(len(asked.y)),
+        asked.class_names(asked.y),
+        asked.class_names(found.predicted),
+        found.lower.tolist(),
+        found.upper.tolist(),
+        found.exact.tolist(),
+        strict=True,
     )
-
-
-def _rows(data: Dataset, points: int | None) -> _Rows:
-    if points is not None and points < 1:
-        raise ValueError(f"--points must be at least 1; got {points}")
-    if len(data.X_test) == 0:
-        n = len(data.X_train) if points is None else min(points, len(data.X_train))
-        return _Rows(data.X_train[:n], data.y_train[:n], np.arange(n))
-    n = len(data.X_test) if points is None else min(points, len(data.X_test))
-    if data.group == "paper":
-        x, y = data.evaluation(n)
-        return _Rows(x, y, None)
-    return _Rows(data.X_test[:n], data.y_test[:n], None)
-
-
-def _frozen(data: Dataset, names: list[str]) -> list[int] | None:
-    unknown = [name for name in names if name not in data.feature_names]
-    if unknown:
-        raise ValueError(f"there is no feature {unknown[0]!r}; there are {', '.join(data.feature_names[:20])}")
-    return [data.feature_names.index(name) for name in names] or None
-
-
-def _as_csv(result: Certificates, data: Dataset, y: NDArray[np.integer[Any]]) -> str:
-    names = data.class_names
-    lines = zip(y, result.predicted, result.lower, result.upper, result.exact, strict=True)
-    return write_csv(
-        ["row", "label", "predicted", "lower", "upper", "exact"],
-        (
-            [row, names[int(label)], names[int(predicted)], float(lower), float(upper), bool(exact)]
-            for row, (label, predicted, lower, upper, exact) in enumerate(lines)
-        ),
-    )
-
-
-def _summary(result: Certificates) -> str:
-    finite = result.lower[np.isfinite(result.lower)]
-    radii = np.quantile(finite, [0.25, 0.5, 0.75]) if len(finite) else np.zeros(3)
-    errors = robust_error(result.lower, radii)
-    parts = ", ".join(f"{error:.3f} at {radius:.3g}" for error, radius in zip(errors, radii, strict=True))
-    clean = float(np.mean(~result.correct))
-    what = f"{len(result.lower)} rows, {result.method}, {result.threat.describe()}"
-    return f"{what}: clean error {clean:.3f}; certified error {parts}"
+    text = write_csv(["row", "label", "predicted", "lower", "upper", "exact"], (list(row) for row in columns))
+    write(text, arguments.output)
+    print(summary(found.method, "certified", found.lower, found.correct, found.threat), file=sys.stderr)

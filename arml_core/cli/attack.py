@@ -1,0 +1,74 @@
+"""``attack``: a small change of each row of a dataset, a .npz archive or a CSV file that changes the answer, as CSV."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..attack.boundary import STEPS
+from ..datasets.table import write_csv
+from .progress import progress_bar
+from .question import Question, add_arguments, summary, write
+
+EXAMPLES = """examples:
+  python -m arml_core attack iris -k 3
+  python -m arml_core attack data/samples/bottles.csv --label machine
+  python -m arml_core attack usps -k 11 --method boundary --steps 2000 --points 20 --box 0 1
+"""
+
+
+def register(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "attack",
+        help="find small changes that really change the answer",
+        description="Find, for each row, a small change after which the nearest neighbours answer differently; every "
+        "one has been given to the classifier. The columns after 'becomes' are the changed row, in the file's own "
+        "units. They are empty where no change was found.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=EXAMPLES,
+    )
+    add_arguments(parser)
+    parser.add_argument("--method", choices=("whitebox", "boundary"), default="whitebox", help="default: whitebox")
+    parser.add_argument("--steps", type=int, default=STEPS, help=f"of the boundary attack (default: {STEPS:,})")
+    parser.add_argument("--seed", type=int, default=0, help="of the boundary attack (default: 0)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Attack, write one line per row, and say the robust errors on stderr."""
+    asked = Question.of(arguments)
+    with progress_bar("attack", "row" if arguments.method == "whitebox" else "step") as callback:
+        found = asked.knn.attack(
+            asked.x,
+            asked.y,
+            method=arguments.method,
+            threat=asked.threat,
+            exclude=asked.exclude,
+            steps=arguments.steps,
+            random_state=arguments.seed,
+            callback=callback,
+        )
+    reached = np.flatnonzero(np.isfinite(found.upper))
+    becomes = [""] * len(asked.y)
+    if len(reached):
+        left_out = None if asked.exclude is None else asked.exclude[reached]
+        answers = asked.class_names(asked.knn.predict(found.adversarial[reached], exclude=left_out))
+        for row, answer in zip(reached, answers, strict=True):
+            becomes[row] = answer
+    moved = asked.data.scaling.inverse(found.adversarial)
+    columns = zip(
+        range(len(asked.y)),
+        asked.class_names(asked.y),
+        asked.class_names(found.predicted),
+        found.upper.tolist(),
+        becomes,
+        ([value if np.isfinite(value) else "" for value in row] for row in moved.tolist()),
+        strict=True,
+    )
+    header = ["row", "label", "predicted", "upper", "becomes", *asked.data.feature_names]
+    write(write_csv(header, ([*row, *features] for *row, features in columns)), arguments.output)
+    print(summary(found.describe(), "empirical", found.upper, found.correct, found.threat), file=sys.stderr)
