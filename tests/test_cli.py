@@ -3,7 +3,10 @@
 import argparse
 import csv
 import io
+import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +89,15 @@ def test_an_attack_writes_rows_that_really_flip_in_the_files_own_units(tmp_path,
         [float(row["upper"]) for row in rows], np.abs(moved - raw)[:, 0] / 900, rtol=1e-9, atol=1e-15
     )
     assert "empirical error" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_early_is_no_mistake():
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "arml_core", "datasets", "list"]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_where_nothing_flips_the_attack_leaves_the_columns_empty(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -31,9 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser(named).parse_args(words)
     try:
         arguments.run(arguments)
+        sys.stdout.flush()
     except (KeyboardInterrupt, Cancelled):
         print("stopped", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever reads, `head` say, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
