@@ -157,6 +157,7 @@ def test_eigenvalues_over_decades_are_drawn_on_a_logarithmic_scale_and_others_ar
     flat = eigenvalue_figure(anatomy(Metric(np.array([1.2, 1.0, 0.9]))), LIGHT)
     assert wide.layout.yaxis.type == "log"
     assert flat.layout.yaxis.type == "linear"
+    assert flat.layout.yaxis.tickmode == "auto"
     assert flat.layout.yaxis.range[0] == 0
     assert_allclose(wide.data[-1].y, [1e4, 1.0, 1e-4])
 

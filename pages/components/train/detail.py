@@ -172,7 +172,7 @@ def _charts(job_id: str) -> None:
         st.error(plain(f"The curves cannot be read: {reason}"))
         return
     curves = [name for name in QUANTITIES if len(history.values.get(name, ()))]
-    spectrum, first = _spectrum(history, components)
+    spectrum, first = _spectrum(job, history, components)
     if not curves and spectrum is None:
         st.caption(_no_curves(job))
         return
@@ -228,13 +228,15 @@ def _curve(name: str, job: JobStatus, history: History) -> None:
     st.caption(caption)
 
 
-def _spectrum(history: History, components: Any) -> tuple[Any, Any]:
-    """The eigenvalues now and at the first record; of a finished run all of them."""
-    recorded = history.values.get("eigenvalues")
-    first = recorded[0] if recorded is not None and len(recorded) > 1 else None
+def _spectrum(job: JobStatus, history: History, components: Any) -> tuple[Any, tuple[str, Any] | None]:
+    """The eigenvalues now, of a finished run all of them, and those of the first record, with its step."""
+    recorded = history.values.get("eigenvalues", ())
+    first = None
+    if len(recorded) > 1:
+        first = f"after {step_word(job)} {history.steps['eigenvalues'][0]}", recorded[0]
     if components is not None:
         return _all_eigenvalues(components), first
-    return (recorded[-1], first) if recorded is not None and len(recorded) else (None, None)
+    return (recorded[-1], first) if len(recorded) else (None, None)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -242,7 +244,7 @@ def _all_eigenvalues(components: Any) -> Any:
     return eigenvalues_of(components)
 
 
-def _eigenvalues(eigenvalues: Any, first: Any) -> None:
+def _eigenvalues(eigenvalues: Any, first: tuple[str, Any] | None) -> None:
     st.markdown("**Eigenvalues of M**")
     show_chart(
         spectrum_figure(eigenvalues, current_style(), first),

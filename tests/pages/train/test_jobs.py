@@ -95,6 +95,12 @@ def test_without_a_choice_the_running_training_is_shown(client, run: str) -> Non
     assert selected_job([], client, "f" * 32)[0] is None
 
 
+def test_the_eigenvalues_stand_beside_those_of_the_epoch_the_chart_names(client, run: str) -> None:
+    steps = client.run(run).eigenvalue_steps
+    assert f"after epoch {steps[0]}" in drawn(page(job=run))
+    assert steps[0] == 1
+
+
 def test_a_network_of_the_paper_is_no_training_of_a_metric(client, run: str, monkeypatch) -> None:
     network = client.certify_network("iris", NetworkCurve(hidden=(4,), epochs=1), 5)
     monkeypatch.setattr(queue, "looking", lambda: client)
