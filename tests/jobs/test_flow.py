@@ -169,6 +169,8 @@ def test_cancel_while_metric_learn_trains(warm):
     time.sleep(0.5)
     cancelled_in_time(warm, job)
     assert not alive(process)
+    (line,) = [line for line in warm.store.paths.worker_log.read_text().splitlines() if f"job {job}: " in line]
+    assert line.endswith("its process ended (it was told to stop); now cancelled")
 
 
 def test_cancel_while_certifying(warm):
