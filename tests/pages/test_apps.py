@@ -203,6 +203,19 @@ def test_an_address_sets_every_control() -> None:
     assert app.number_input(key="pg_x1").value == 0.5
 
 
+@pytest.mark.parametrize(
+    ("query", "notice", "shown"),
+    [
+        ({"row": "199"}, "There is no row 199: there are 7 points, numbered from 0. Row 6 is shown", {"row": "6"}),
+        ({"data": "moons", "n": "6", "k": "11"}, "K = 11 is more than the 5 points that can vote; K = 5", {"k": "5"}),
+    ],
+)
+def test_what_does_not_fit_the_points_is_said(query, notice, shown) -> None:
+    app = page("pages/playground", **query)
+    assert notice in app.info[0].value
+    assert shown.items() <= address(app).items()
+
+
 def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
     app = page("pages/playground", k="banana", lesson="cooking", colour="red")
     assert app.slider(key="pg_k").value == 1
