@@ -116,7 +116,7 @@ def _state(job: JobStatus, held: bool) -> None:
 
 
 def _buttons(client: Client, job: JobStatus) -> None:
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         if job.is_active and job.mine:
             cancel_button(job, "train_cancel", "What is finished is kept: a retry goes on from the last checkpoint.")
         if job.mine and job.state in ("failed", "cancelled", "lost") and not interrupted(job):
@@ -131,6 +131,7 @@ def _buttons(client: Client, job: JobStatus) -> None:
                 on_click="ignore",
                 help="One .npz file with G and how it was made; `load_metric` reads it, and so does this page.",
             )
+            st.page_link("pages/compare.py", label="Go to Compare")
 
 
 def metric_file(client: Client, job: JobStatus) -> bytes:
