@@ -131,7 +131,7 @@ def _buttons(client: Client, job: JobStatus) -> None:
                 on_click="ignore",
                 help="One .npz file with G and how it was made; `load_metric` reads it, and so does this page.",
             )
-            st.page_link("pages/compare.py", label="Go to Compare")
+            st.page_link("pages/compare.py", label="Go to Compare", icon="➡️")
 
 
 def metric_file(client: Client, job: JobStatus) -> bytes:
