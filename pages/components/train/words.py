@@ -133,7 +133,7 @@ def state_words(job: JobStatus, held: bool = False) -> str:
             f"The process that ran this {what} is gone. {sentence(job.note or job.reason)} “Retry” takes it up again."
         )
     if job.content.get("learner") == GIVEN:
-        return "A metric from elsewhere. Once evaluated, it can be compared with others."
+        return "A metric from elsewhere. Evaluate it below; then it can be compared with others."
     return (
         f"{took_words(job).capitalize()}.{note} Evaluate it below or download the metric. "
         "Once evaluated, it can be compared with others."
