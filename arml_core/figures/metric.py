@@ -206,6 +206,7 @@ def eigenvalue_figure(found: Anatomy, style: Style, *, height: int = 260) -> go.
         top = float(found.eigenvalues[0]) * 1.08 or 1.0
         figure.layout.yaxis = figure.layout.yaxis.to_plotly_json() | {
             "type": "linear",
+            "tickmode": "auto",
             "dtick": None,
             "range": [0, top],
             "exponentformat": "none",

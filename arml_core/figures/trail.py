@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from .palette import Style
 from .rows import bar_pattern
-from .words import radius_down, radius_up
+from .words import radius_down, radius_near, radius_up
 
 PROVED, REACHED = "proved safe", "an attack gets here"
 PROMISES = {
@@ -46,13 +46,13 @@ class Mark:
         return self.method != "whitebox"
 
     def describe(self) -> str:
-        """The numbers in words, what is proved rounded down, what was found up."""
+        """The numbers in words, what is proved rounded down, what was found up, what is exact to the nearest."""
         if not self.proves:
             return radius_up(self.upper) if np.isfinite(self.upper) else "found nothing"
         if self.lower == np.inf:
             return "no step at all"
         if self.exact:
-            return f"{radius_down(self.lower)} (exact)"
+            return f"≈ {radius_near(self.lower)} (exact)"
         return radius_down(self.lower) + (f" … {radius_up(self.upper)}" if np.isfinite(self.upper) else "")
 
 

@@ -15,7 +15,7 @@ from .words import number
 
 SMOOTHING = 0.05
 MOST_DRAWN = 2000
-SMOOTH, NOW, START = "smoothed", "now", "at the start"
+SMOOTH, NOW = "smoothed", "now"
 
 
 def smoothed(values: FloatArray, weight: float = SMOOTHING) -> FloatArray:
@@ -87,23 +87,24 @@ def eigenvalues_of(components: FloatArray) -> FloatArray:
 
 
 def spectrum_figure(
-    eigenvalues: FloatArray, style: Style, start: FloatArray | None = None, *, height: int = 240
+    eigenvalues: FloatArray, style: Style, before: tuple[str, FloatArray] | None = None, *, height: int = 240
 ) -> go.Figure:
-    """The eigenvalues of M in descending order on a logarithmic scale, and dotted those the training began with.
+    """The eigenvalues of M in descending order on a logarithmic scale, and dotted those of `before`, with its name.
 
     Zeros cannot be drawn on that scale and are left out.
     """
     traces = []
-    if start is not None and len(start):
+    if before is not None:
         dotted = {"color": style.muted, "width": 1.5, "dash": "dot"}
-        traces.append(_spectrum(START, start, {"mode": "lines", "line": dotted}))
+        traces.append(_spectrum(*before, {"mode": "lines", "line": dotted}))
     few = len(eigenvalues) <= 40
     look: dict[str, Any] = {"line": {"color": style.classes[2], "width": 2.5}, "mode": "lines"}
     if few:
         look |= {"mode": "lines+markers", "marker": {"symbol": "diamond", "size": 7, "color": style.classes[2]}}
     traces.append(_spectrum(NOW, eigenvalues, look))
     layout = _layout(style, height, "direction, the most stretched first", "eigenvalue of M", legend=len(traces) > 1)
-    layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": _log_ticks(eigenvalues)}
+    drawn = np.concatenate([trace["y"] for trace in traces])
+    layout["yaxis"] |= {"type": "log", "exponentformat": "power", **_log_ticks(drawn)}
     if few:
         layout["xaxis"] |= {"dtick": 1 if len(eigenvalues) <= 12 else 5}
     return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
@@ -153,11 +154,14 @@ def _spectrum(name: str, eigenvalues: FloatArray, look: Mapping[str, Any]) -> di
     return {"type": "scatter", "name": name, "x": order[keep], "y": drawn[keep], **look}
 
 
-def _log_ticks(values: FloatArray) -> float | str:
-    """Decades, or within few of them also 2 and 5."""
-    positive = np.asarray(values)[np.asarray(values) > 0]
-    decades = float(np.log10(positive.max() / positive.min())) if len(positive) else 0.0
-    return "D2" if decades < 1.5 else float(np.ceil(decades / 6))
+def _log_ticks(positive: FloatArray) -> dict[str, Any]:
+    """Decades, or within few of them also 2 and 5, written out: plotly would write 0.5 as 5."""
+    low, high = np.log10([positive.min(), positive.max()]) if len(positive) else (0.0, 0.0)
+    if high - low >= 1.5:
+        return {"dtick": float(np.ceil((high - low) / 6))}
+    decades = range(int(np.floor(low)) - 1, int(np.ceil(high)) + 2)
+    ticks = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
+    return {"tickmode": "array", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
 
 
 def _mark(name: str, x: float, y: float, style: Style) -> dict[str, Any]:

@@ -39,6 +39,11 @@ def radius_up(value: float) -> str:
     return _to_three_digits(value, lambda steps: np.ceil(steps - 1e-9))
 
 
+def radius_near(value: float) -> str:
+    """A radius that is known exactly, to the nearest number of three digits: never to be called safe or enough."""
+    return _to_three_digits(value, np.rint)
+
+
 def _to_three_digits(value: float, whole: Callable[[float], float]) -> str:
     if not np.isfinite(value) or value == 0:
         return number(value)
@@ -47,12 +52,12 @@ def _to_three_digits(value: float, whole: Callable[[float], float]) -> str:
 
 
 def radius_interval(found: Probe | float) -> str:
-    """A radius in few characters: "0.527", "≥ 0.31" or "0.31 – 0.35"."""
+    """A radius in few characters: "0.527", "≥ 0.310" or "0.310 – 0.350"."""
     if not isinstance(found, Probe):
         return radius_down(found)
-    lower = radius_down(found.lower)
     if found.exact or found.is_wrong or found.lower == np.inf:
-        return lower
+        return radius_near(found.lower)
+    lower = radius_down(found.lower)
     return f"{lower} – {radius_up(found.upper)}" if np.isfinite(found.upper) else f"≥ {lower}"
 
 
@@ -70,7 +75,7 @@ def probe_words(plane: Plane, probe: Probe) -> str:
     if probe.exact:
         return (
             f"The answer is **{answer}**. The smallest step that changes it has {norm} length "
-            f"**{radius_down(probe.lower)}** (exact): nothing inside the {ball} can."
+            f"**{radius_near(probe.lower)}** (exact, to three digits): nothing inside the {ball} can."
         )
     proved = f"The answer is **{answer}**. No step of {norm} length up to **{radius_down(probe.lower)}** changes it"
     if np.isfinite(probe.upper):

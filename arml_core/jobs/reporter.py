@@ -29,8 +29,8 @@ class Paused(Cancelled):
 class Pacer:
     """Says when something costly is due again: after `interval`, and later if it takes long itself."""
 
-    def __init__(self, interval: float) -> None:
-        self._interval, self._next = interval, time.monotonic() + interval
+    def __init__(self, interval: float, *, at_once: bool = False) -> None:
+        self._interval, self._next = interval, time.monotonic() + (0.0 if at_once else interval)
 
     def due(self) -> bool:
         return time.monotonic() >= self._next
@@ -54,7 +54,7 @@ class Reporter:
         self._phase, self._done, self._total = "loading", 0, 0
         self._fresh: list[tuple[int, dict[str, Any]]] = []
         self._left = TimeLeft()
-        self._spectrum = Pacer(SPECTRUM_SECONDS)
+        self._spectrum = Pacer(SPECTRUM_SECONDS, at_once=True)
         self._reported = False
         self._thread = threading.Thread(target=self._write_all_the_time, name="reporter", daemon=True)
 

@@ -216,7 +216,9 @@ def _how_it_ended(child: Process) -> str:
     code = child.popen.returncode
     if code is not None and code < 0:
         name = signal.Signals(-code).name
-        return f"{name}; was there enough memory?" if name == "SIGKILL" else name
+        if name != "SIGKILL":
+            return name
+        return f"{name}; was there enough memory?" if child.told is None else "it was told to stop"
     return f"exit code {code}"
 
 

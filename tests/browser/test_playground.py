@@ -242,7 +242,7 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice(open_page) -> N
     notice = page.get_by_test_id("stAlert")
     for part in ("k=banana", "points=<script>", "'colour'"):
         assert part in notice.inner_text()
-    assert shown_radius(page, 0) == "0.709"
+    assert shown_radius(page, 0) == "0.710"
 
 
 def test_hide_leaves_a_bare_picture_for_a_lesson(open_page) -> None:

@@ -157,6 +157,7 @@ def test_eigenvalues_over_decades_are_drawn_on_a_logarithmic_scale_and_others_ar
     flat = eigenvalue_figure(anatomy(Metric(np.array([1.2, 1.0, 0.9]))), LIGHT)
     assert wide.layout.yaxis.type == "log"
     assert flat.layout.yaxis.type == "linear"
+    assert flat.layout.yaxis.tickmode == "auto"
     assert flat.layout.yaxis.range[0] == 0
     assert_allclose(wide.data[-1].y, [1e4, 1.0, 1e-4])
 
@@ -250,7 +251,7 @@ def test_the_trail_shows_what_each_method_proves_and_reaches():
 def test_what_is_proved_is_rounded_down_and_an_exact_radius_is_called_so():
     assert Mark("votes", 0.78999, np.inf).describe() == "0.789"
     assert Mark("search", 0.6, 0.71).describe() == "0.600 … 0.710"
-    assert Mark("exact", 0.12345, 0.12345, exact=True).describe() == "0.123 (exact)"
+    assert Mark("exact", 0.12355, 0.12355, exact=True).describe() == "≈ 0.124 (exact)"
     assert Mark("whitebox", 0.0, np.inf).describe() == "found nothing"
     assert Mark("votes", np.inf, np.inf).describe() == "no step at all"
 

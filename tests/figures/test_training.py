@@ -49,13 +49,26 @@ def test_eigenvalues_are_those_of_the_matrix_zeros_included() -> None:
     np.testing.assert_allclose(eigenvalues_of(g), np.sort(np.linalg.eigvalsh(g.T @ g))[::-1], atol=1e-12)
 
 
-def test_a_spectrum_leaves_out_zeros_and_shows_the_start() -> None:
-    figure = spectrum_figure(np.array([4.0, 1.0, 0.0]), LIGHT, start=np.ones(3))
+def test_a_spectrum_leaves_out_zeros_and_shows_an_earlier_one() -> None:
+    figure = spectrum_figure(np.array([4.0, 1.0, 0.0]), LIGHT, ("after epoch 1", np.ones(3)))
     found = traces(figure)
     assert list(found["now"].x) == [1, 2]
     assert list(found["now"].y) == [4.0, 1.0]
-    assert list(found["at the start"].y) == [1.0, 1.0, 1.0]
+    assert list(found["after epoch 1"].y) == [1.0, 1.0, 1.0]
     assert figure.layout.yaxis.type == "log"
+
+
+def test_marks_within_few_decades_are_written_out() -> None:
+    axis = spectrum_figure(np.array([3.0, 0.4]), LIGHT).layout.yaxis
+    written = dict(zip(axis.tickvals, axis.ticktext, strict=True))
+    assert {0.2: "0.2", 0.5: "0.5", 1.0: "1", 2.0: "2", 5.0: "5"}.items() <= written.items()
+    assert axis.tickmode == "array"
+
+
+def test_marks_over_many_decades_are_at_powers_of_ten_of_all_that_is_drawn() -> None:
+    assert spectrum_figure(np.array([1e4, 1e-4]), LIGHT).layout.yaxis.dtick == 2
+    assert spectrum_figure(np.ones(2), LIGHT, ("after epoch 1", np.array([1e4, 1e-4]))).layout.yaxis.dtick == 2
+    assert spectrum_figure(np.zeros(2), LIGHT).layout.yaxis.tickmode == "array"
 
 
 def test_the_table_has_a_row_per_step_and_a_column_per_quantity() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arml_core.figures import plane_alt, probe_words, radius_interval
-from arml_core.figures.words import number, radius_down, radius_up
+from arml_core.figures.words import number, radius_down, radius_near, radius_up
 
 from .test_draw import scene
 
@@ -39,6 +39,13 @@ def test_a_step_that_was_found_is_rounded_up(value: float, shown: str) -> None:
     assert radius_up(value) == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.70996, "0.710"), (0.7093, "0.709"), (9.996, "10.0"), (0.0, "0"), (np.inf, "∞")]
+)
+def test_a_radius_that_is_known_exactly_is_rounded_to_the_nearest(value: float, shown: str) -> None:
+    assert radius_near(value) == shown
+
+
 @given(st.floats(1e-12, 1e12))
 def test_what_is_shown_lies_outside_what_is_known(value: float) -> None:
     assert float(radius_down(value)) <= value * (1 + 1e-11)
@@ -52,7 +59,9 @@ def test_an_infinite_number_has_a_sign() -> None:
 
 def test_the_four_things_that_can_be_said_about_a_point() -> None:
     plane, probe = scene()
-    assert "(exact): nothing inside the disc" in probe_words(plane, probe)
+    assert "**0.527** (exact, to three digits): nothing inside the disc" in probe_words(plane, probe)
+    assert "**0.528** (exact, to three digits)" in probe_words(plane, replace(probe, lower=0.5279, upper=0.5279))
+    assert radius_interval(replace(probe, lower=0.5279, upper=0.5279)) == "0.528"
     open_ended = replace(probe, exact=False, upper=np.inf, adversarial=None)
     assert "a proven lower bound" in probe_words(plane, open_ended)
     assert radius_interval(open_ended) == "≥ 0.527"

@@ -34,7 +34,7 @@ def test_training_gives_what_fit_gives(warm):
     found = warm.run(job.id)
     assert np.allclose(found.components_, expected.components_, atol=1e-9)
     assert np.allclose(found.history_["loss"], expected.history_["loss"], atol=1e-9)
-    assert found.eigenvalue_steps[-1] == 30
+    assert (found.eigenvalue_steps[0], found.eigenvalue_steps[-1]) == (1, 30)
     assert np.allclose(found.eigenvalues[-1], np.linalg.eigvalsh(found.get_mahalanobis_matrix())[::-1])
 
 
@@ -169,6 +169,8 @@ def test_cancel_while_metric_learn_trains(warm):
     time.sleep(0.5)
     cancelled_in_time(warm, job)
     assert not alive(process)
+    (line,) = [line for line in warm.store.paths.worker_log.read_text().splitlines() if f"job {job}: " in line]
+    assert line.endswith("its process ended (it was told to stop); now cancelled")
 
 
 def test_cancel_while_certifying(warm):

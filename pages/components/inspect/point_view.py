@@ -11,7 +11,7 @@ from arml_core.figures.labels import as_label
 from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
 from arml_core.figures.rows import BARS_SHOWN, change_alt, change_figure
 from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
-from arml_core.figures.words import number, radius_down, radius_up
+from arml_core.figures.words import number, radius_down, radius_near, radius_up
 
 from ..chart import show_chart
 from ..norms import NORM_TITLES
@@ -21,6 +21,9 @@ from .choices import CHOICES, PARTS, SECONDS, View
 from .metric_view import show_csv
 from .study import Prepared, Study, changes, twin_rows
 
+HEADER, LINE = 38, 35
+"""Pixels of a table's first line, with its frame, and of every other."""
+MOST_LINES = 11
 FORMULA = r"""
 For a point $x$ with class $y$ the **robust radius** is the length of the smallest step that changes the answer,
 $\varepsilon^*(x) = \min\{\lVert\delta\rVert : f(x+\delta) \ne y\}$; it is 0 if the answer is wrong already. A
@@ -86,11 +89,9 @@ def proved(study: Study) -> str:
 
 def reached(study: Study) -> str:
     """The length of the smallest step known to change the answer, rounded up."""
-    if study.exact:
-        return proved(study) if study.upper < np.inf else "none"
     if np.isfinite(study.upper):
         return radius_up(study.upper)
-    return "…" if study.stage < 3 else "none"
+    return "none" if study.exact or study.stage >= 3 else "…"
 
 
 def point_words(data: Dataset, study: Study) -> str:
@@ -107,8 +108,8 @@ def point_words(data: Dataset, study: Study) -> str:
     to = f" to **{plain(data.class_names[study.twin_answer])}**" if study.twin is not None else ""
     if study.exact:
         return (
-            f"{start}The smallest step that changes it{to} has {norm} length **{radius_down(study.lower)}** (exact): "
-            "nothing smaller does."
+            f"{start}The smallest step that changes it{to} has {norm} length **{radius_near(study.lower)}** "
+            "(exact, to three digits): nothing smaller does."
         )
     safe = f"{start}No step of {norm} length up to **{radius_down(study.lower)}** changes it: proved. "
     if study.twin is None:
@@ -199,7 +200,7 @@ def _neighbours(view: View, data: Dataset, study: Study) -> None:
         hide_index=True,
         width="stretch",
         key="inspect_voters",
-        height=min(38 + 35 * len(table), 330),
+        height=height_of(len(table)),
         placeholder="–",
         column_config={
             name: st.column_config.NumberColumn(format="%.4f") for name in ("distance", "distance to the twin")
@@ -208,6 +209,11 @@ def _neighbours(view: View, data: Dataset, study: Study) -> None:
     )
     st.caption(voters_words(study))
     show_csv(view, "neighbours", lambda: table, data)
+
+
+def height_of(lines: int) -> int:
+    """Pixels of a table that shows whole lines only; beyond the most of them it scrolls."""
+    return HEADER + LINE * min(lines, MOST_LINES)
 
 
 def _strips(view: View, data: Dataset, study: Study) -> None:

@@ -73,6 +73,19 @@ def fitting(view: View) -> View:
     return replace(view, k=min(view.k, most_neighbours(n)), row=row)
 
 
+def misfits(view: View) -> list[str]:
+    """A sentence for each thing that :func:`fitting` changes."""
+    fit, n = fitting(view), len(points_of(view).y)
+    words = []
+    if view.row is not None and fit.row != view.row:
+        words.append(
+            f"There is no row {view.row}: there are {n} points, numbered from 0. Row {fit.row} is shown instead."
+        )
+    if fit.k != view.k:
+        words.append(f"K = {view.k} is more than the {fit.k} points that can vote; K = {fit.k} is shown instead.")
+    return words
+
+
 def most_neighbours(n_points: int) -> int:
     """The largest K when one of the points may be left out."""
     return max(1, min(15, n_points - 1))

@@ -48,7 +48,7 @@ export default function ({ setTriggerValue }) {
 }
 """
 CSS = f"""
-.st-key-{KEY} {{ position: absolute; }}
+.st-key-{KEY} {{ position: absolute; width: 0; overflow: hidden; }}
 """
 """It shows nothing and takes no room. (In one line Streamlit would take it for the name of a file.)"""
 _component = st.components.v2.component("arml_picture_clicks", js=JS, css=CSS, isolate_styles=False)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from ..address import Choices
 from ..plain import plain
+from .edits import misfits
 from .lessons import LESSONS, base_view
 from .view import DEFAULT, View, from_query, to_query
 
@@ -25,7 +26,7 @@ class _Playground(Choices[View]):
             lesson = ""
         base = base_view(lesson, int(step) if step in ("1", "2", "3", "4", "5") else 1)
         view, more = from_query(query, base)
-        return view, notices + more
+        return view, notices + more + misfits(view)
 
     def query(self) -> dict[str, str]:
         return query_of(self.current())

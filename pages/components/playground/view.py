@@ -112,7 +112,7 @@ def _read_points(text: str) -> tuple[Point, ...]:
 def _read_place(text: str) -> tuple[float, float]:
     pieces = text.split("_")
     if len(pieces) != 2:
-        raise ValueError("it takes x1_x2")
+        raise ValueError("it takes two numbers such as 0.5_1.2")
     x, y = (rounded(number(piece, -FARTHEST, FARTHEST)) for piece in pieces)
     return x, y
 
@@ -120,7 +120,7 @@ def _read_place(text: str) -> tuple[float, float]:
 def _read_hand(text: str) -> tuple[float, float, float]:
     pieces = text.split("_")
     if len(pieces) != 3:
-        raise ValueError("it takes scale_scale_angle")
+        raise ValueError("it takes two scales and an angle such as 2_1_30")
     return number(pieces[0], 0.1, 5.0), number(pieces[1], 0.1, 5.0), number(pieces[2], -90.0, 90.0)
 
 

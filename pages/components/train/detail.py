@@ -116,7 +116,7 @@ def _state(job: JobStatus, held: bool) -> None:
 
 
 def _buttons(client: Client, job: JobStatus) -> None:
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         if job.is_active and job.mine:
             cancel_button(job, "train_cancel", "What is finished is kept: a retry goes on from the last checkpoint.")
         if job.mine and job.state in ("failed", "cancelled", "lost") and not interrupted(job):
@@ -131,6 +131,7 @@ def _buttons(client: Client, job: JobStatus) -> None:
                 on_click="ignore",
                 help="One .npz file with G and how it was made; `load_metric` reads it, and so does this page.",
             )
+            st.page_link("pages/compare.py", label="Go to Compare", icon="➡️")
 
 
 def metric_file(client: Client, job: JobStatus) -> bytes:
@@ -172,7 +173,7 @@ def _charts(job_id: str) -> None:
         st.error(plain(f"The curves cannot be read: {reason}"))
         return
     curves = [name for name in QUANTITIES if len(history.values.get(name, ()))]
-    spectrum, first = _spectrum(history, components)
+    spectrum, first = _spectrum(job, history, components)
     if not curves and spectrum is None:
         st.caption(_no_curves(job))
         return
@@ -228,13 +229,15 @@ def _curve(name: str, job: JobStatus, history: History) -> None:
     st.caption(caption)
 
 
-def _spectrum(history: History, components: Any) -> tuple[Any, Any]:
-    """The eigenvalues now and at the first record; of a finished run all of them."""
-    recorded = history.values.get("eigenvalues")
-    first = recorded[0] if recorded is not None and len(recorded) > 1 else None
+def _spectrum(job: JobStatus, history: History, components: Any) -> tuple[Any, tuple[str, Any] | None]:
+    """The eigenvalues now, of a finished run all of them, and those of the first record, with its step."""
+    recorded = history.values.get("eigenvalues", ())
+    first = None
+    if len(recorded) > 1:
+        first = f"after {step_word(job)} {history.steps['eigenvalues'][0]}", recorded[0]
     if components is not None:
         return _all_eigenvalues(components), first
-    return (recorded[-1], first) if recorded is not None and len(recorded) else (None, None)
+    return (recorded[-1], first) if len(recorded) else (None, None)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -242,7 +245,7 @@ def _all_eigenvalues(components: Any) -> Any:
     return eigenvalues_of(components)
 
 
-def _eigenvalues(eigenvalues: Any, first: Any) -> None:
+def _eigenvalues(eigenvalues: Any, first: tuple[str, Any] | None) -> None:
     st.markdown("**Eigenvalues of M**")
     show_chart(
         spectrum_figure(eigenvalues, current_style(), first),

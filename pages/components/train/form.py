@@ -31,7 +31,8 @@ from .choices import (
 )
 from .plan import Plan, make_plan, start
 
-SEEDS_REFUSED, STARTED, FAILED = "train_seeds_refused", "train_started", "train_start_failed"
+SEEDS_REFUSED, STARTED, KNOWN = "train_seeds_refused", "train_started", "train_known"
+FAILED = "train_start_failed"
 
 
 def show_form(chosen: Chosen, offers: Mapping[str, Offer]) -> None:
@@ -84,17 +85,17 @@ def _seeds_and_device(chosen: Chosen) -> None:
         )
     with right:
         found = list_devices()
-        best = _device_title(found[0])
-        titles = {"auto": f"Automatic: {best}", **{name: _device_title(name) for name in found}}
+        titles = {name: _device_title(name) for name in found}
+        offered = {"auto": f"Automatic: {titles[found[0]]}"} | {n: t[0].upper() + t[1:] for n, t in titles.items()}
         st.selectbox(
             "Device",
-            list(titles),
-            format_func=titles.__getitem__,
+            list(offered),
+            format_func=offered.__getitem__,
             key=bound("device", chosen.device),
             on_change=set_field("device"),
             help="No CUDA or Apple GPU was found on this machine; everything works, slower."
             if found == ["cpu"]
-            else "Found on this machine: " + ", ".join(_device_title(name) for name in found) + ".",
+            else "Found on this machine: " + ", ".join(titles.values()) + ".",
         )
     if refused is not None:
         st.warning(f"Seeds: {refused[1]}.")
@@ -102,7 +103,7 @@ def _seeds_and_device(chosen: Chosen) -> None:
 
 def _device_title(name: str) -> str:
     title = device_name(name)
-    return title[0].upper() + title[1:] if name == "cpu" else f"{title} ({name})"
+    return title if name == "cpu" else f"{title} ({name})"
 
 
 def _choose_seeds() -> None:
@@ -203,7 +204,7 @@ def _cost_and_start(chosen: Chosen, offers: Mapping[str, Offer], problems: list[
         args=(plan, chosen.device),
         key="train_start",
     )
-    for key, show in ((STARTED, st.success), (FAILED, st.error)):
+    for key, show in ((STARTED, st.toast), (KNOWN, st.success), (FAILED, st.error)):  # a job soon leaves the queue
         if key in st.session_state:
             show(st.session_state.pop(key))
 
@@ -249,14 +250,14 @@ def _start(plan: Plan, device: str) -> None:
         return
     fresh = [job for job in asked if job.state != "done"]
     known = len(asked) - len(fresh)
-    words = []
     if fresh:
-        words.append(
+        st.session_state[STARTED] = (
             "The training is in the queue." if len(fresh) == 1 else f"{len(fresh)} trainings are in the queue."
         )
     if known:
-        words.append(
-            "It was trained before; here is the result." if len(asked) == 1 else f"{known} were trained before."
+        st.session_state[KNOWN] = (
+            "It was trained before; here is the result."
+            if len(asked) == 1
+            else f"{known} of the {len(asked)} {'was' if known == 1 else 'were'} trained before."
         )
-    st.session_state[STARTED] = " ".join(words)
     choices.update(job=(fresh or asked)[0].id, curve="")

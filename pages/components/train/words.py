@@ -133,8 +133,11 @@ def state_words(job: JobStatus, held: bool = False) -> str:
             f"The process that ran this {what} is gone. {sentence(job.note or job.reason)} “Retry” takes it up again."
         )
     if job.content.get("learner") == GIVEN:
-        return "A metric from elsewhere. Evaluate it, or compare it with others."
-    return f"{took_words(job).capitalize()}.{note} Evaluate it below, download the metric, or compare it with others."
+        return "A metric from elsewhere. Evaluate it below; then it can be compared with others."
+    return (
+        f"{took_words(job).capitalize()}.{note} Evaluate it below or download the metric. "
+        "Once evaluated, it can be compared with others."
+    )
 
 
 def clause(text: str) -> str:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from arml_core.figures.words import radius_down
+from arml_core.figures.words import radius_down, radius_near, radius_up
 from arml_core.metric import Metric
+from pages.components.inspect.point_view import height_of
 from pages.components.inspect.study import Prepared, Question, begin, changes, hunt, pursue, twin_rows
 
 from ..app import address
@@ -32,9 +33,16 @@ def test_it_opens_on_a_digit_with_pictures_and_the_engines_numbers() -> None:
 def test_one_neighbour_is_exact_and_the_radius_is_the_engines() -> None:
     app = page(k="1", row="7")
     data, knn = knn_of("digits", 1)
-    radius = knn.certify(data.X_test[7:8], data.y_test[7:8], method="exact").lower[0]
-    assert tile(app, "Proved") == tile(app, "Found") == radius_down(radius)
-    assert f"has ℓ2 length **{radius_down(radius)}** (exact)" in words(app)
+    found = knn.certify(data.X_test[7:8], data.y_test[7:8], method="exact")
+    assert tile(app, "Proved") == radius_down(found.lower[0])
+    assert tile(app, "Found") == radius_up(found.upper[0])
+    assert float(tile(app, "Proved")) < float(tile(app, "Found"))
+    assert f"has ℓ2 length **{radius_near(found.lower[0])}** (exact, to three digits)" in words(app)
+
+
+@pytest.mark.parametrize(("voters", "lines"), [(1, 1), (9, 9), (11, 11), (12, 11), (30, 11)])
+def test_the_table_of_voters_cuts_no_line(voters: int, lines: int) -> None:
+    assert height_of(voters) == 38 + 35 * lines
 
 
 def test_a_training_row_is_certified_without_itself() -> None:

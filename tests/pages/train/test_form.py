@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arml_core.learners.registry import LEARNERS
+from pages.components.train import form
 from pages.components.train.catalog import describe, offers
 from pages.components.train.choices import Chosen, read_seeds, read_settings, with_setting, write_settings
 from pages.components.train.plan import MOST_TRAININGS, make_plan
@@ -148,3 +149,8 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
     assert "an upload that is not here, or not yours" in texts(app)
     assert app.multiselect(key="train_datasets").value == []
     assert "Choose at least one dataset and one method" in texts(app)
+
+
+def test_a_device_is_named_as_in_a_sentence(monkeypatch) -> None:
+    monkeypatch.setattr(form, "list_devices", lambda: ["cpu"])
+    assert page().selectbox(key="train_device").options == ["Automatic: the CPU", "The CPU"]

@@ -28,7 +28,8 @@ def test_start_queues_the_work_shows_it_and_keeps_it_in_the_address(client) -> N
     app = page(datasets="iris", methods="arml~euclidean", settings="arml:n_epochs:15", seeds="0~1")
     app.button(key="train_start").click().run()
     assert not app.exception
-    assert "3 trainings are in the queue" in texts(app)
+    assert [toast.value for toast in app.toast] == ["3 trainings are in the queue."]
+    assert "in the queue." not in texts(app)  # nothing says so when they have left it
     job = address(app)["job"]
     assert client.status(job).title == "ARML on Iris"
     for asked in client.list():
@@ -69,7 +70,7 @@ def test_every_state_has_its_own_words_and_a_next_step(state: str) -> None:
         "cancelled": "Stopped on request at epoch 312 of 1,000. “Retry” goes on",
         "failed": r"failed: the disk is full\. Change the setting",
         "lost": "“Retry” takes it up again",
-        "done": "Finished in 12 s. Evaluate it below",
+        "done": "Finished in 12 s. Evaluate it below or download the metric. Once evaluated, it can be compared",
     }[state]
     assert expected in words
     assert len({state_words(status(other, position=1, finished=22.0)) for other in BADGES}) == len(BADGES)
@@ -93,6 +94,17 @@ def test_without_a_choice_the_running_training_is_shown(client, run: str) -> Non
     shown, notice = selected_job([], client, run)
     assert (shown.id, notice) == (run, None)
     assert selected_job([], client, "f" * 32)[0] is None
+
+
+def test_the_eigenvalues_stand_beside_those_of_the_epoch_the_chart_names(client, run: str) -> None:
+    steps = client.run(run).eigenvalue_steps
+    assert f"after epoch {steps[0]}" in drawn(page(job=run))
+    assert steps[0] == 1
+
+
+def test_a_finished_training_leads_to_compare(run: str) -> None:
+    links = [link.proto for link in page(job=run).get("page_link")]
+    assert [link.label for link in links if link.page == "compare"] == ["Go to Compare"]
 
 
 def test_a_network_of_the_paper_is_no_training_of_a_metric(client, run: str, monkeypatch) -> None:
