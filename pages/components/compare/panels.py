@@ -25,7 +25,7 @@ from .charts import Chart, Scene
 from .choices import CHOICES, View, write_names
 from .controls import bound, on_change
 from .pictures import picture_buttons
-from .snippet import computed_lines, stored_lines
+from .snippet import computed_lines, computed_words, stored_lines
 
 HEIGHT = 500
 FORMULA = r"""
@@ -279,5 +279,5 @@ def _copy(charts: list[Chart], scene: Scene, epsilon: float) -> None:
         if scratch is None:
             st.caption(NO_SCRIPT)
         else:
-            st.markdown("And these compute its numbers from nothing, which may take long for learned metrics:")
+            st.markdown(plain(computed_words(chart)))
             st.code(scratch, language="python")
