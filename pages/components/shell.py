@@ -42,15 +42,18 @@ def spare_imports_from_collection() -> None:
     gc.freeze()
 
 
-def style_page() -> None:
-    """Give the room beside the page to the pictures, and leave CSV files to the pages' own buttons.
+CSV_CSS = "[data-testid=stElementToolbarButton]:has([aria-label^='Download as CSV']) {display: none;}"
+"""Streamlit's button above a table writes cells as they are: a spreadsheet would run a formula in them."""
+TEXT_CSS = """
+button[data-variant=segmented_control][data-selected]:not([data-disabled]),
+[data-testid=stSliderThumbValue] {color: inherit;}
+"""
+"""White is read on the accent, and the accent is seen on a dark page; as text there it would be too dark."""
 
-    The button that Streamlit puts above a table writes cells as they are: a spreadsheet would run a formula in them.
-    """
-    st.html(
-        f"<style>{ROOM_CSS}"
-        "[data-testid=stElementToolbarButton]:has([aria-label^='Download as CSV']) {display: none;}</style>"
-    )
+
+def style_page() -> None:
+    """Give the room beside the page to the pictures, leave CSV files to the pages' own buttons, keep text readable."""
+    st.html(f"<style>{ROOM_CSS}{CSV_CSS}{TEXT_CSS}</style>")
 
 
 def enter(page: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.figures.contrast import contrast
+
 from .conftest import SCREENSHOTS
 
 WIDTHS = {390: 844, 1280: 900, 1920: 1080}
@@ -23,3 +25,23 @@ def test_nothing_overflows_in_either_theme(open_page, path: str, width: int, dar
     shade = page.evaluate("() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
     assert shade == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")
     assert page.locator(".arml-chart").first.bounding_box()["width"] <= width
+
+
+COLOURS = """kinds => [...document.querySelectorAll(kinds)].filter(e => e.innerText.trim() && e.offsetWidth).map(e => {
+  const rgba = text => [...text.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
+  const hex = colour => '#' + colour.slice(0, 3).map(c => c.toString(16).padStart(2, '0')).join('');
+  let ground = e.closest('[data-testid=stSlider]') ?? e;  // a slider's value stands above its thumb
+  while (rgba(getComputedStyle(ground).backgroundColor)[3] < 1) ground = ground.parentElement;
+  const text = getComputedStyle(e.querySelector('p') ?? e).color;
+  return [e.innerText, hex(rgba(text)), hex(rgba(getComputedStyle(ground).backgroundColor))];
+})"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_what_is_written_on_controls_is_read_in_either_theme(open_page, dark: bool) -> None:
+    found = []
+    for path in ("/compare", "/inspect"):
+        page = open_page(path, dark=dark)
+        found += page.evaluate(COLOURS, "button, [data-tag], [data-testid=stSliderThumbValue]")
+    assert {"Another one", "Euclidean", "11", "ℓ2", "0.200"} <= {text.strip() for text, _, _ in found}
+    assert [each for each in found if contrast(each[1], each[2]) < 4.5] == []
