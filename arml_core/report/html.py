@@ -78,7 +78,9 @@ def _summary(rows: CertifiedRows, radius: float) -> str:
         for name, meaning in meanings.items()
     )
     wrong = int((~rows.correct).sum())
-    known = "" if rows.labels is None else f" {wrong:,} of them are classified wrongly already; their radius is 0."
+    known = (
+        f" {wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} wrong already: radius 0." if wrong else ""
+    )
     words = f"{len(rows):,} rows, each with its verdict at ε = {radius:g} ({escape(rows.threat.describe())}).{known}"
     return f'<p>{words}</p>\n<div class="cards">{cards}</div>'
 
@@ -145,7 +147,7 @@ def _table(rows: CertifiedRows, radius: float, flips: Flips) -> str:
 
 def _change(rows: CertifiedRows, i: int, flips: Flips, classes: Sequence[str]) -> str:
     if not rows.correct[i]:
-        return "already wrong"
+        return "wrong already"
     if not flips.known[i]:
         return "no change is known"
     moved = [change for change in changes_of(rows, i, flips.raw[i]) if change.step != 0]
