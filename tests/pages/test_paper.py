@@ -26,7 +26,7 @@ from arml_core.reproduce.tables import Tables
 from arml_core.results import FOLDER, Evaluation, read_results, shipped
 from pages.components.paper import facts
 from pages.components.paper.choices import SECTIONS, View
-from pages.components.paper.marks import marked, signed
+from pages.components.paper.marks import beside, marked, signed
 from pages.components.paper.origin import origin
 from pages.components.paper.recompute import Number, outcome_table
 from pages.components.paper.tables import number_of
@@ -262,6 +262,18 @@ def test_results_that_cannot_be_read_are_named(monkeypatch, tmp_path) -> None:
 def test_a_difference_has_a_sign_a_shape_and_a_colour(difference: float, text: str, shown: str) -> None:
     assert signed(difference) == text
     assert marked(difference) == shown
+
+
+@pytest.mark.parametrize(
+    ("ours", "paper", "shown"),
+    [
+        (0.1505, 0.150, "0.150 :gray[=]"),
+        (0.1506, 0.150, "0.151 :orange[▲\u00a0+0.001]"),
+        (0.1496, 0.151, "0.150 :blue[▼\u00a0−0.001]"),
+    ],
+)
+def test_a_value_and_its_difference_agree_as_printed(ours: float, paper: float, shown: str) -> None:
+    assert beside(ours, ours - paper) == shown
 
 
 def test_the_origin_names_settings_seed_points_steps_date_and_versions() -> None:
