@@ -91,6 +91,8 @@ def show_charts(charts: list[Chart], scene: Scene) -> None:
             on_change=on_change("eps", lambda value: float(f"{value:.12g}")),
         )
         epsilon = current_epsilon(CHOICES.current(), charts)
+    if view.eps is not None and view.eps > top:
+        st.caption(f"ℹ️ ε = {view.eps:g} was asked for, but the curves end at {top:g}, which is shown instead.")
     ranked = [ranked_at(chart, epsilon) for chart in charts]
     if len(charts) == 1:
         left, right = st.columns([5, 3], gap="medium")

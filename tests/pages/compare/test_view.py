@@ -55,6 +55,16 @@ def test_the_slider_changes_the_table_and_the_address() -> None:
 
 
 @pytest.mark.usefixtures("shipped_results")
+def test_a_radius_beyond_the_curves_is_cut_with_a_word() -> None:
+    app = page(eps="1000000")
+    top = app.slider(key="cmp_eps").value
+    assert f"ε = 1e+06 was asked for, but the curves end at {top:g}, which is shown instead." in words(app)
+    app.slider(key="cmp_eps").set_value(0.05).run()
+    assert "was asked for" not in words(app)
+    assert "was asked for" not in words(page(eps="0.2"))
+
+
+@pytest.mark.usefixtures("shipped_results")
 def test_curves_and_bars_are_sent_before_the_tables(monkeypatch) -> None:
     monkeypatch.setattr("pages.components.compare.panels.let_draw", st.stop)
     app = page()
