@@ -9,8 +9,9 @@ import streamlit as st
 from arml_core.jobs import upload_lifetime
 from arml_core.jobs.slots import Limits
 
-from .chart import ROOM_CSS
+from .looks import page_css
 from .plain import plain
+from .theme import current_style
 
 OPENED, PAGE = "shell_opened", "shell_page"
 PAGES = (
@@ -42,18 +43,9 @@ def spare_imports_from_collection() -> None:
     gc.freeze()
 
 
-CSV_CSS = "[data-testid=stElementToolbarButton]:has([aria-label^='Download as CSV']) {display: none;}"
-"""Streamlit's button above a table writes cells as they are: a spreadsheet would run a formula in them."""
-TEXT_CSS = """
-button[data-variant=segmented_control][data-selected]:not([data-disabled]),
-[data-testid=stSliderThumbValue] {color: inherit;}
-"""
-"""White is read on the accent, and the accent is seen on a dark page; as text there it would be too dark."""
-
-
 def style_page() -> None:
-    """Give the room beside the page to the pictures, leave CSV files to the pages' own buttons, keep text readable."""
-    st.html(f"<style>{ROOM_CSS}{CSV_CSS}{TEXT_CSS}</style>")
+    """Send the rules that Streamlit's theme has no words for."""
+    st.html(f"<style>{page_css(current_style())}</style>")
 
 
 def enter(page: str) -> bool:

@@ -27,6 +27,23 @@ def test_nothing_overflows_in_either_theme(open_page, path: str, width: int, dar
     assert page.locator(".arml-chart").first.bounding_box()["width"] <= width
 
 
+TABLES = """() => [...document.querySelectorAll('[data-testid=stTable] > div')].map(e => ({
+  beyond: e.scrollWidth - e.clientWidth, shade: getComputedStyle(e).backgroundAttachment,
+  cells: [...e.querySelectorAll('td')].map(cell => cell.clientWidth)}))"""
+
+
+def test_on_a_phone_long_words_are_stacked_and_a_wide_table_shows_that_it_goes_on(open_page) -> None:
+    page = open_page("/paper", 390, 844)
+    page.get_by_text("What the paper observes").wait_for()
+    wide, observations = page.evaluate(TABLES)
+    assert observations["beyond"] == 0
+    assert min(observations["cells"]) > 300
+    (ranking,) = open_page("/compare", 390, 844).evaluate(TABLES)
+    for table in (wide, ranking):
+        assert table["beyond"] > 0
+        assert table["shade"] == "local, scroll"  # the cover moves with the table, the shade stays at the edge
+
+
 COLOURS = """kinds => [...document.querySelectorAll(kinds)].filter(e => e.innerText.trim() && e.offsetWidth).map(e => {
   const rgba = text => [...text.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
   const hex = colour => '#' + colour.slice(0, 3).map(c => c.toString(16).padStart(2, '0')).join('');

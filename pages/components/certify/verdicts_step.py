@@ -186,7 +186,9 @@ def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
         },
         alt=f"{len(at)} rows with answer, verdict at {radius:g}, proven radius and the size of a known change.",
     )
-    st.caption("Click a row to see what would flip it; click a column's name to sort by it.")
+    st.caption(
+        "Click a row to see what would flip it; click a column's name to sort by it; scroll sideways for the rest."
+    )
     return at
 
 
