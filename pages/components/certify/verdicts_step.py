@@ -10,6 +10,7 @@ import streamlit as st
 
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.rows import histogram_table, radius_figure
+from arml_core.figures.words import percent
 from arml_core.report import (
     alone_words,
     count_verdicts,
@@ -109,7 +110,7 @@ def _show_counts(results: Results, radius: float) -> None:
     ]
     with st.container(horizontal=True, gap="large", key="cf_counts"):
         for label, count, meaning in cells:
-            st.metric(label, f"{count:,} ({count / n:.0%})", help=meaning, width="content")
+            st.metric(label, f"{count:,} ({percent(count / n)})", help=meaning, width="content")
     wrong = int((~rows.correct).sum())
     if wrong:
         st.caption(f"{wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} {WRONG}: {WRONG_MEANS}")
