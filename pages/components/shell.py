@@ -13,6 +13,7 @@ from .looks import page_css
 from .plain import plain
 from .theme import current_style
 
+APP = "ARML Explorer"
 OPENED, PAGE = "shell_opened", "shell_page"
 PAGES = (
     ("start", "Start"),
@@ -30,6 +31,11 @@ def navigation() -> st.Page:
     st.session_state[OPENED] = True
     pages = [st.Page(f"pages/{name}.py", title=title, default=name == PAGES[0][0]) for name, title in PAGES]
     return st.navigation(pages, position="top")
+
+
+def tab_title(page: st.Page) -> str:
+    """What the browser's tab and its bookmarks call a page."""
+    return APP if page.title == PAGES[0][1] else f"{page.title} – {APP}"
 
 
 @st.cache_resource(show_spinner=False)

@@ -62,3 +62,14 @@ def test_what_is_written_on_controls_is_read_in_either_theme(open_page, dark: bo
         found += page.evaluate(COLOURS, "button, [data-tag], [data-testid=stSliderThumbValue]")
     assert {"Another one", "Euclidean", "11", "ℓ2", "0.200"} <= {text.strip() for text, _, _ in found}
     assert [each for each in found if contrast(each[1], each[2]) < 4.5] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [("/", "ARML Explorer"), ("/compare", "Compare – ARML Explorer"), ("/paper", "Paper – ARML Explorer")],
+)
+def test_the_browsers_tab_names_the_page(open_page, path: str, title: str) -> None:
+    page = open_page(path)
+    assert page.title() == title
+    page.get_by_role("link", name="Train", exact=True).click()
+    page.wait_for_function("document.title === 'Train – ARML Explorer'")
