@@ -428,3 +428,8 @@ def test_a_toy_row_is_asked_for_found_again_and_equals_the_shipped_one(monkeypat
     (kept,) = [e for e in shipped(FOLDER / "figure1") if e.learner == "euclidean"]
     found = again(kept, client.evaluation(evaluation.id), np.array([0.5]))
     assert found.n == found.n_same == 7
+
+
+def test_the_first_table_says_what_it_counts_at_radius_0() -> None:
+    shown = "\n".join(text.value for text in page(show="table1", data="splice").markdown)
+    assert "At ε = 0 a point on a tie counts too" in shown

@@ -55,7 +55,10 @@ COLUMNS = {
     "median radius": "Median proved radius",
 }
 BARS_CAPTION = "Every point is one of the three. What is wrong already counts as flipped."
-TABLE_CAPTION = "The lowest certified error comes first; ★ is the best of its column."
+TABLE_CAPTION = (
+    "The lowest certified error comes first; ★ is the best of its column. A point on a tie may be answered rightly and "
+    "still has radius 0: it is not wrong already, but the errors count it even at ε = 0, as the Paper page does."
+)
 
 
 def epsilon_range(charts: list[Chart]) -> tuple[float, float]:
