@@ -6,7 +6,8 @@ import pages.components.loading  # noqa: F401
 
 import streamlit as st
 
-from pages.components.shell import navigation
+from pages.components.shell import navigation, tab_title
 
-st.set_page_config(page_title="ARML Explorer", page_icon="🛡️", layout="wide", initial_sidebar_state=344)
-navigation().run()
+page = navigation()
+st.set_page_config(page_title=tab_title(page), page_icon="🛡️", layout="wide", initial_sidebar_state=344)
+page.run()

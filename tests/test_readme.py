@@ -34,6 +34,11 @@ def test_the_python_runs_as_printed() -> None:
     assert "certified" in printed.getvalue()
 
 
+def test_it_says_where_the_python_runs() -> None:
+    before = TEXT.split("```python")[0].rsplit("##", 1)[1]
+    assert "in the project's folder, with `.venv/bin/python`" in before
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_printed_command_is_understood(command: str) -> None:
     assert build_parser().parse_args(shlex.split(command)[3:]).run

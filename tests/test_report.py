@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -228,6 +229,19 @@ def test_the_report_says_what_matters() -> None:
         assert part in text
     assert text.count("<svg") == 2
     assert len(text) < 200_000
+
+
+def test_the_report_speaks_of_two_lines_only_where_there_are_two() -> None:
+    rows, flips, _ = certified(data_of(PUMPS, "state"))
+    rows = replace(rows, upper=rows.lower, exact=np.ones(len(rows), dtype=bool))
+    exact = html_report("pumps.csv", rows, 0.1, flips, [])
+    assert exact.count("<polyline") == 1
+    assert "every radius is exact" in exact
+    assert "two lines" not in exact
+    apart = replace(rows, upper=2 * rows.upper, exact=np.zeros(len(rows), dtype=bool))
+    both = html_report("pumps.csv", apart, 0.1, flips, [])
+    assert both.count("<polyline") == 2
+    assert "The truth lies between the two lines." in both
 
 
 def test_a_large_report_shows_the_most_fragile_rows_and_says_so() -> None:

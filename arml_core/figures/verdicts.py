@@ -12,6 +12,7 @@ from ..curves import verdict_shares
 from .labels import as_label
 from .lines import RobustLine
 from .palette import LIGHT, Style, with_opacity
+from .words import percent
 
 VERDICTS = (
     ("certified", "proved safe", ""),
@@ -88,7 +89,7 @@ def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LI
                 "name": words,
                 "y": names,
                 "x": values,
-                "text": [f"{value:.0%}" if value >= 0.1 else "" for value in values],
+                "text": [percent(value) if value >= 0.1 else "" for value in values],
                 "textposition": "inside",
                 "constraintext": "none",
                 "insidetextanchor": "middle",

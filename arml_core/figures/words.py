@@ -44,6 +44,14 @@ def radius_near(value: float) -> str:
     return _to_three_digits(value, np.rint)
 
 
+def percent(share: float) -> str:
+    """A share in whole percents; 0% and 100% are written for none and all only."""
+    text = f"{share:.0%}"
+    if text == "100%" and share < 1:
+        return ">99%"
+    return "<1%" if text == "0%" and share > 0 else text
+
+
 def _to_three_digits(value: float, whole: Callable[[float], float]) -> str:
     if not np.isfinite(value) or value == 0:
         return number(value)

@@ -15,6 +15,13 @@ from .svg import curve_svg, histogram_svg
 ROWS_SHOWN = 500
 CHANGES_SHOWN = 4
 FEATURES_SHOWN = 50
+TWO_LINES = (
+    "Share of rows that are not certified at ε (solid) and share that a known change flips (dashed). The truth lies "
+    "between the two lines."
+)
+EXACT_LINE = (
+    "Share of rows that a change of size ε flips. What is proved and what is found meet: every radius is exact."
+)
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--muted:#5a626c;--paper:#fff;--line:#d5dae0;--soft:#f3f5f7;
 --certified:#0072b2;--attackable:#d55e00;--undecided:#5a626c}
@@ -78,7 +85,9 @@ def _summary(rows: CertifiedRows, radius: float) -> str:
         for name, meaning in meanings.items()
     )
     wrong = int((~rows.correct).sum())
-    known = "" if rows.labels is None else f" {wrong:,} of them are classified wrongly already; their radius is 0."
+    known = (
+        f" {wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} wrong already: radius 0." if wrong else ""
+    )
     words = f"{len(rows):,} rows, each with its verdict at ε = {radius:g} ({escape(rows.threat.describe())}).{known}"
     return f'<p>{words}</p>\n<div class="cards">{cards}</div>'
 
@@ -87,17 +96,18 @@ def _charts(rows: CertifiedRows, radius: float) -> str:
     histogram = radius_histogram(rows.lower, rows.verdict(radius))
     bars = histogram_svg(histogram, radius, "Rows by their proven radius; the dotted line is ε.")
     curves = [("proved", robust_error_curve(rows.lower))]
-    if np.isfinite(rows.upper).any():
+    meet = bool(rows.exact.all())
+    if np.isfinite(rows.upper).any() and not meet:
         curves.append(("found", robust_error_curve(rows.upper)))
     top = 1.05 * largest_radius(rows.lower, rows.upper)
-    lines = curve_svg(curves, radius, top, "Share of rows that a change of size ε may flip, or is known to flip.")
+    shares = EXACT_LINE if meet else "Share of rows that a change of size ε may flip, or is known to flip."
+    lines = curve_svg(curves, radius, top, shares)
     beyond = f" {histogram.beyond:,} rows that nothing can flip are not drawn." if histogram.beyond else ""
     return (
         '<div class="charts">'
         f"<figure>{bars}<figcaption>Rows by their proven radius. Solid: certified, striped: undecided, dotted: "
         f"attackable at ε (the dotted line). Look for rows far to the left.{beyond}</figcaption></figure>"
-        f"<figure>{lines}<figcaption>Share of rows that are not certified at ε (solid) and share that a known change "
-        "flips (dashed). The truth lies between the two lines.</figcaption></figure></div>"
+        f"<figure>{lines}<figcaption>{EXACT_LINE if meet else TWO_LINES}</figcaption></figure></div>"
     )
 
 
@@ -145,7 +155,7 @@ def _table(rows: CertifiedRows, radius: float, flips: Flips) -> str:
 
 def _change(rows: CertifiedRows, i: int, flips: Flips, classes: Sequence[str]) -> str:
     if not rows.correct[i]:
-        return "already wrong"
+        return "wrong already"
     if not flips.known[i]:
         return "no change is known"
     moved = [change for change in changes_of(rows, i, flips.raw[i]) if change.step != 0]

@@ -24,6 +24,7 @@ from ..threads import cores
 METRICS = "metrics"
 LARGEST_METRIC = 256
 """Metrics of more features are megabytes: they are trained again instead of kept."""
+HASH = 16
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 
 
@@ -40,7 +41,7 @@ def described(evaluation: Evaluation, deviations: Iterable[str], metric: Metric 
     """The evaluation with the machine, the versions, the metric's hash and its deviations in `made`."""
     made: dict[str, Any] = {**evaluation.made, "machine": machine(), "versions": versions()}
     if metric is not None:
-        made["metric"] = content_hash([metric.components])[:16]
+        made["metric"] = content_hash([metric.components])[:HASH]
     text = "; ".join(deviations)
     if text:
         made["deviation"] = text
@@ -95,6 +96,15 @@ def kept_metric(folder: Path, dataset: str, trained: RunSpec) -> Metric | None:
     saved = load_metric(path)
     known = [saved.info.get(name) for name in ("fingerprint", "parameters", "seed")]
     return saved.metric if known == [trained.dataset, trained.parameters, trained.seed] else None
+
+
+def metric_file(folder: Path, evaluation: Evaluation) -> Path | None:
+    """The file with the very metric an evaluation was made with; None if it is not kept."""
+    path = file_of(folder / METRICS, evaluation.dataset, evaluation.learner)
+    if not path.exists():
+        return None
+    kept = content_hash([load_metric(path).metric.components])[:HASH]
+    return path if kept == evaluation.made.get("metric") else None
 
 
 @contextmanager

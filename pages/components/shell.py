@@ -9,9 +9,11 @@ import streamlit as st
 from arml_core.jobs import upload_lifetime
 from arml_core.jobs.slots import Limits
 
-from .chart import ROOM_CSS
+from .looks import page_css
 from .plain import plain
+from .theme import current_style
 
+APP = "ARML Explorer"
 OPENED, PAGE = "shell_opened", "shell_page"
 PAGES = (
     ("start", "Start"),
@@ -31,6 +33,11 @@ def navigation() -> st.Page:
     return st.navigation(pages, position="top")
 
 
+def tab_title(page: st.Page) -> str:
+    """What the browser's tab and its bookmarks call a page."""
+    return APP if page.title == PAGES[0][1] else f"{page.title} – {APP}"
+
+
 @st.cache_resource(show_spinner=False)
 def spare_imports_from_collection() -> None:
     """Take everything imported so far out of garbage collection, once per server.
@@ -43,14 +50,8 @@ def spare_imports_from_collection() -> None:
 
 
 def style_page() -> None:
-    """Give the room beside the page to the pictures, and leave CSV files to the pages' own buttons.
-
-    The button that Streamlit puts above a table writes cells as they are: a spreadsheet would run a formula in them.
-    """
-    st.html(
-        f"<style>{ROOM_CSS}"
-        "[data-testid=stElementToolbarButton]:has([aria-label^='Download as CSV']) {display: none;}</style>"
-    )
+    """Send the rules that Streamlit's theme has no words for."""
+    st.html(f"<style>{page_css(current_style())}</style>")
 
 
 def enter(page: str) -> bool:

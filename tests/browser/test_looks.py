@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.figures.contrast import contrast
+
 from .conftest import SCREENSHOTS
 
 WIDTHS = {390: 844, 1280: 900, 1920: 1080}
@@ -25,3 +27,51 @@ def test_nothing_overflows_in_either_theme(open_page, path: str, width: int, dar
     shade = page.evaluate("() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
     assert shade == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")
     assert page.locator(".arml-chart").first.bounding_box()["width"] <= width
+
+
+TABLES = """() => [...document.querySelectorAll('[data-testid=stTable] > div')].map(e => ({
+  beyond: e.scrollWidth - e.clientWidth, shade: getComputedStyle(e).backgroundAttachment,
+  cells: [...e.querySelectorAll('td')].map(cell => cell.clientWidth)}))"""
+
+
+def test_on_a_phone_long_words_are_stacked_and_a_wide_table_shows_that_it_goes_on(open_page) -> None:
+    page = open_page("/paper", 390, 844)
+    page.get_by_text("What the paper observes").wait_for()
+    wide, observations = page.evaluate(TABLES)
+    assert observations["beyond"] == 0
+    assert min(observations["cells"]) > 300
+    (ranking,) = open_page("/compare", 390, 844).evaluate(TABLES)
+    for table in (wide, ranking):
+        assert table["beyond"] > 0
+        assert table["shade"] == "local, scroll"  # the cover moves with the table, the shade stays at the edge
+
+
+COLOURS = """kinds => [...document.querySelectorAll(kinds)].filter(e => e.innerText.trim() && e.offsetWidth).map(e => {
+  const rgba = text => [...text.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
+  const hex = colour => '#' + colour.slice(0, 3).map(c => c.toString(16).padStart(2, '0')).join('');
+  let ground = e.closest('[data-testid=stSlider]') ?? e;  // a slider's value stands above its thumb
+  while (rgba(getComputedStyle(ground).backgroundColor)[3] < 1) ground = ground.parentElement;
+  const text = getComputedStyle(e.querySelector('p') ?? e).color;
+  return [e.innerText, hex(rgba(text)), hex(rgba(getComputedStyle(ground).backgroundColor))];
+})"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_what_is_written_on_controls_is_read_in_either_theme(open_page, dark: bool) -> None:
+    found = []
+    for path in ("/compare", "/inspect"):
+        page = open_page(path, dark=dark)
+        found += page.evaluate(COLOURS, "button, [data-tag], [data-testid=stSliderThumbValue]")
+    assert {"Another one", "Euclidean", "11", "ℓ2", "0.200"} <= {text.strip() for text, _, _ in found}
+    assert [each for each in found if contrast(each[1], each[2]) < 4.5] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [("/", "ARML Explorer"), ("/compare", "Compare – ARML Explorer"), ("/paper", "Paper – ARML Explorer")],
+)
+def test_the_browsers_tab_names_the_page(open_page, path: str, title: str) -> None:
+    page = open_page(path)
+    assert page.title() == title
+    page.get_by_role("link", name="Train", exact=True).click()
+    page.wait_for_function("document.title === 'Train – ARML Explorer'")

@@ -122,6 +122,21 @@ def test_many_ragged_lines_are_counted_not_listed() -> None:
     assert table.n_rows == 1
 
 
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        (1, "Leave out line 2."),
+        (2, "Leave out lines 2, 3."),
+        (100, "Leave out lines 2, 3, 4, 5, 6 and 95 more."),
+    ],
+)
+def test_one_remedy_leaves_all_ragged_lines_out_and_names_them(n: int, words: str) -> None:
+    _, found = read_table(b"x1,x2,label\n" + b"1,2\n" * n + b"1,2,a\n")
+    offered = [remedy for problem in found for remedy in problem.remedies if remedy.options]
+    assert [remedy.words for remedy in offered] == [f"{words} What is left out is counted."]
+    assert found[len(found) - 1].remedies[-1] is offered[0]
+
+
 def test_text_in_a_feature() -> None:
     content = b"x1,x2,label\n1,abc,a\n3,5,b\n"
     problem = only(problems_of(content))

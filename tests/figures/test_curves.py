@@ -219,3 +219,10 @@ def test_a_line_needs_radii_of_the_same_points() -> None:
         RobustLine("a")
     with pytest.raises(ValueError, match="100 certified and 3 empirical"):
         RobustLine("a", LOWER, UPPER[:3])
+
+
+def test_a_bar_says_100_percent_for_all_points_only() -> None:
+    nearly = RobustLine("Nearly", np.array([0.0] + [1.0] * 199))
+    whole = RobustLine("Whole", np.ones(200))
+    certified = verdicts_spec([nearly, whole], 0.5)["data"][0]
+    assert certified["text"] == [">99%", "100%"]

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from arml_core.figures import plane_alt, probe_words, radius_interval
 from arml_core.figures.words import number, radius_down, radius_near, radius_up
 
+
+from arml_core.figures.words import number, percent, radius_down, radius_up
+
 from .test_draw import scene
 
 
@@ -81,3 +84,11 @@ def test_alternative_text_names_points_answer_and_radius() -> None:
     for part in ("Euclidean", "4 triangle", "3 square", "x1 = 1.18", "0.527"):
         assert part in text
     assert "*" not in text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0%"), (0.001, "<1%"), (0.006, "1%"), (0.5, "50%"), (0.994, "99%"), (0.995, ">99%"), (1.0, "100%")],
+)
+def test_only_none_is_0_and_only_all_is_100_percent(share: float, text: str) -> None:
+    assert percent(share) == text

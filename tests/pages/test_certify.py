@@ -112,7 +112,7 @@ QUESTIONS = {
         "The file is not UTF-8. It looks like cp1252: 'größe,länge,label'. Read it that way?",
         "Read as cp1252: 'größe,länge,label'",
     ),
-    "ragged": (b"x1,x2,label\n1,2,a\n3,5\n4,1,b\n", "Line 3 has 2 values; expected 3.", "Leave these lines out"),
+    "ragged": (b"x1,x2,label\n1,2,a\n3,5\n4,1,b\n", "Line 3 has 2 values; expected 3.", "Leave out line 3"),
 }
 
 
@@ -300,7 +300,7 @@ def test_too_few_rows_for_k_in_one_file_counts_the_row_itself() -> None:
 def test_the_messy_sample_is_mended_by_clicking_the_offered_buttons() -> None:
     app = page()
     app.button(key="cf_sample_file_messy").click().run()
-    for words in ("Leave these lines out", "Read as cp1252", "Yes, it is separated by ';'", "Yes, the comma"):
+    for words in ("Leave out line", "Read as cp1252", "Yes, it is separated by ';'", "Yes, the comma"):
         click(app, words)
     choose_label(app, "Klasse")
     for words in ("Encode Farbe as categories", "Leave column Charge out", "Drop 2 rows"):

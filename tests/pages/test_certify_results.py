@@ -10,6 +10,7 @@ from dataclasses import replace
 from html import escape
 
 import numpy as np
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -17,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 import arml_core as arml
 from arml_core.datasets.table import apply_layout, read_table, select
 from arml_core.jobs import Client, Radii
-from arml_core.report import changed_csv
+from arml_core.report import changed_csv, verdict_csv
 from pages.components.certify.choices import READERS, Asked
 from pages.components.certify.downloads import report_text, settings_of
 from pages.components.certify.prepare import prepare
@@ -25,6 +26,7 @@ from pages.components.certify.progress import line_of
 from pages.components.certify.results import Results, Work, results_of, with_attack, work_of
 from pages.components.certify.snippet import python_lines
 from pages.components.certify.sources import find_sources
+from pages.components.certify.verdicts_step import radius_of
 
 from .app import ROOT, address
 from .test_certify import SAMPLES, certifiable, page, said
@@ -83,7 +85,7 @@ def test_the_sample_in_one_click() -> None:
     app = page()
     app.button(key="cf_sample_pumps").click().run()
     app = finished(app)
-    assert counts(app) == {"Certified": 90, "Undecided": 0, "Attackable": 8, "Wrong already": 0}
+    assert counts(app) == {"Certified": 90, "Undecided": 0, "Attackable": 8}
     assert any(text.value == "#### Line 59" for text in app.markdown)
     assert any(text.value == "**4 · Verdicts**" for text in app.markdown)
     assert not any("4 · Verdicts" in text.value for text in page(**address(app), hide="steps").markdown)
@@ -116,6 +118,26 @@ def test_radius_verdict_and_row_are_looked_at_without_computing_anew() -> None:
     app.number_input(key="cf_k").set_value(3).run()
     assert "jobs" not in address(app)
     assert not app.metric
+
+
+def test_a_wrong_row_is_an_attackable_one_in_tiles_table_csv_and_report() -> None:
+    content = b"x,label\n0,a\n1,b\n2,a\n3,b\n10,b\n11,b\n"
+    app = certify(file=Client(start=False).add_file(content, "mixed.csv"), use='{"label":"label"}', order="file")
+    asked, sources, prepared, work, results = parts(app)
+    wrong = int((~results.rows.correct).sum())
+    assert wrong > 1
+    assert sum(counts(app).values()) == 6
+    assert any(f"{wrong} of the attackable rows are wrong already" in text.value for text in app.caption)
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    radius = radius_of(asked, results)
+    flips = results.flips()[1]
+    exported = pd.read_csv(io.StringIO(verdict_csv(results.rows, radius, flips)))
+    shown = [text.removeprefix("✖ ").removeprefix("✔ ").split(",")[0] for text in table["verdict"]]
+    assert shown == list(exported[f"verdict at {radius:g}"])
+    assert (table["verdict"] == "✖ attackable, wrong already").sum() == wrong
+    report = report_text(asked, sources, prepared, work, results, radius)
+    assert f"{wrong} of the attackable rows are wrong already" in report
+    assert report.count("<td>attackable</td><td>wrong already</td>") == wrong
 
 
 def test_without_labels_no_answer_is_wrong_and_an_address_that_asks_for_them_lists_all() -> None:

@@ -26,7 +26,7 @@ from arml_core.reproduce.tables import Tables
 from arml_core.results import FOLDER, Evaluation, read_results, shipped
 from pages.components.paper import facts
 from pages.components.paper.choices import SECTIONS, View
-from pages.components.paper.marks import marked, signed
+from pages.components.paper.marks import beside, marked, signed
 from pages.components.paper.origin import origin
 from pages.components.paper.recompute import Number, outcome_table
 from pages.components.paper.tables import number_of
@@ -264,6 +264,18 @@ def test_a_difference_has_a_sign_a_shape_and_a_colour(difference: float, text: s
     assert marked(difference) == shown
 
 
+@pytest.mark.parametrize(
+    ("ours", "paper", "shown"),
+    [
+        (0.1505, 0.150, "0.150 :gray[=]"),
+        (0.1506, 0.150, "0.151 :orange[▲\u00a0+0.001]"),
+        (0.1496, 0.151, "0.150 :blue[▼\u00a0−0.001]"),
+    ],
+)
+def test_a_value_and_its_difference_agree_as_printed(ours: float, paper: float, shown: str) -> None:
+    assert beside(ours, ours - paper) == shown
+
+
 def test_the_origin_names_settings_seed_points_steps_date_and_versions() -> None:
     (found,) = [
         e for e in shipped() if (e.dataset, e.learner, e.method, e.n_neighbors) == ("splice", "arml", "exact", 1)
@@ -416,3 +428,8 @@ def test_a_toy_row_is_asked_for_found_again_and_equals_the_shipped_one(monkeypat
     (kept,) = [e for e in shipped(FOLDER / "figure1") if e.learner == "euclidean"]
     found = again(kept, client.evaluation(evaluation.id), np.array([0.5]))
     assert found.n == found.n_same == 7
+
+
+def test_the_first_table_says_what_it_counts_at_radius_0() -> None:
+    shown = "\n".join(text.value for text in page(show="table1", data="splice").markdown)
+    assert "At ε = 0 a point on a tie counts too" in shown

@@ -231,7 +231,7 @@ def decimal_comma(example: str) -> Problem:
 
 def ragged_line(line: int, found: int, expected: int) -> Problem:
     message = f"Line {line:,} has {count(found, 'value')}; expected {expected:,}."
-    return Problem("ragged", "error", message, (line,), remedies=(FIX_THE_FILE, leave_ragged_lines_out()))
+    return Problem("ragged", "error", message, (line,), remedies=(FIX_THE_FILE,))
 
 
 def endless_line(line: int, found: int, limit: int) -> Problem:
@@ -242,7 +242,7 @@ def endless_line(line: int, found: int, limit: int) -> Problem:
 def more_ragged_lines(lines: Lines) -> Problem:
     verb = "line also has" if len(lines) == 1 else "lines also have"
     message = f"{len(lines):,} more {verb} another number of values ({on_lines(lines)})."
-    return Problem("ragged", "error", message, first_lines(lines), remedies=(FIX_THE_FILE, leave_ragged_lines_out()))
+    return Problem("ragged", "error", message, first_lines(lines), remedies=(FIX_THE_FILE,))
 
 
 def no_row_fits(expected: int) -> Problem:
@@ -250,8 +250,9 @@ def no_row_fits(expected: int) -> Problem:
     return Problem("no_rows", "error", message, remedies=(FIX_THE_FILE, Remedy("Check the separator.")))
 
 
-def leave_ragged_lines_out() -> Remedy:
-    return Remedy("Leave these lines out; they are counted.", {"skip_ragged": True})
+def leave_ragged_lines_out(lines: Lines) -> Remedy:
+    """One for all of them: the reader cannot leave out some."""
+    return Remedy(f"Leave out {on_lines(lines)}. What is left out is counted.", {"skip_ragged": True})
 
 
 def ragged_lines_left_out(lines: Lines, expected: int) -> Problem:

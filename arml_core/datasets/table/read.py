@@ -7,7 +7,7 @@ import io
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -282,6 +282,8 @@ class _Reader:
             self.found += [problems.ragged_line(line, n, width) for line, n in shown]
             if len(lines) > RAGGED_SHOWN:
                 self.found.append(problems.more_ragged_lines(lines[RAGGED_SHOWN:]))
+            last = self.found.pop()
+            self.found.append(replace(last, remedies=(*last.remedies, problems.leave_ragged_lines_out(lines))))
 
     def _table(self, columns: list[Column], lines: IntArray, preview: list[tuple[str, ...]]) -> Table:
         nameless = self.nameless if self.header else set()

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from arml_core.figures.rows import BARS_SHOWN, change_alt, change_figure, changes_table
-from arml_core.figures.words import radius_down, radius_up
+from arml_core.figures.words import radius_down, radius_near, radius_up
 from arml_core.report import CertifiedRows, Flips, changes_of
 
 from ..chart import show_chart
@@ -75,8 +75,8 @@ def row_words(rows: CertifiedRows, flips: Flips) -> str:
     to = f" to **{classes[int(flips.answers[0])]}**" if flips.known[0] else ""
     if rows.exact[0] and np.isfinite(upper):
         return (
-            f"{start}The smallest change that flips it{to} has {norm} length **{radius_down(lower)}** (exact): "
-            "nothing smaller does."
+            f"{start}The smallest change that flips it{to} has {norm} length **{radius_near(lower)}** (exact, to "
+            "three digits): nothing smaller does."
         )
     proved = f"{start}No change of {norm} length up to **{radius_down(lower)}** flips it: proved."
     if not np.isfinite(upper):

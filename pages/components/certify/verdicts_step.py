@@ -10,6 +10,7 @@ import streamlit as st
 
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.rows import histogram_table, radius_figure
+from arml_core.figures.words import percent
 from arml_core.report import (
     alone_words,
     count_verdicts,
@@ -31,7 +32,8 @@ from .row_view import show_row
 
 ORDER_TITLES = {"fragile": "Most fragile first", "robust": "Most robust first", "file": "As in the file"}
 MARKS = {"certified": "✔ certified", "undecided": "? undecided", "attackable": "✖ attackable"}
-WRONG = "✖ wrong already"
+WRONG = "wrong already"
+WRONG_MEANS = "the answer is not the label, so the radius is 0."
 CERTIFICATES = {"exact": "smallest changes", "search": "search", "votes": "votes", "theorem1": "Theorem 1"}
 MOST_CELLS = 20_000
 TABLE_HEIGHT = 460
@@ -106,12 +108,12 @@ def _show_counts(results: Results, radius: float) -> None:
         ("Undecided", counts["undecided"], "No proof reaches ε, and no change of at most ε is known."),
         ("Attackable", counts["attackable"], "A change of at most ε that flips the answer is known."),
     ]
-    if rows.labels is not None:
-        wrong = int((~rows.correct).sum())
-        cells.append(("Wrong already", wrong, "The answer is not the label; radius 0. They count as attackable."))
     with st.container(horizontal=True, gap="large", key="cf_counts"):
         for label, count, meaning in cells:
-            st.metric(label, f"{count:,} ({count / n:.0%})", help=meaning, width="content")
+            st.metric(label, f"{count:,} ({percent(count / n)})", help=meaning, width="content")
+    wrong = int((~rows.correct).sum())
+    if wrong:
+        st.caption(f"{wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} {WRONG}: {WRONG_MEANS}")
     if n < results.planned:
         st.caption(f"{n:,} of {results.planned:,} rows are finished; the numbers are of these.")
     elif results.attacked < n:
@@ -142,7 +144,7 @@ def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
         st.selectbox(
             "Show",
             [name for name in SHOWN if name != "wrong" or rows.labels is not None],
-            format_func=lambda name: {"all": "All rows", "wrong": "Wrong already"}.get(name, name.capitalize()),
+            format_func=lambda name: {"all": "All rows", "wrong": WRONG.capitalize()}.get(name, name.capitalize()),
             key=bound("show", asked.show),
             on_change=set_field("show", looks=True),
         )
@@ -185,7 +187,9 @@ def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
         },
         alt=f"{len(at)} rows with answer, verdict at {radius:g}, proven radius and the size of a known change.",
     )
-    st.caption("Click a row to see what would flip it; click a column's name to sort by it.")
+    st.caption(
+        "Click a row to see what would flip it; click a column's name to sort by it; scroll sideways for the rest."
+    )
     return at
 
 
@@ -194,7 +198,7 @@ def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFra
     rows = results.rows
     classes = np.array(rows.layout.class_names, dtype=object)
     marks = np.array([MARKS[word] for word in rows.verdict(radius)[at]], dtype=object)
-    marks[~rows.correct[at]] = WRONG
+    marks[~rows.correct[at]] = f"{MARKS['attackable']}, {WRONG}"
     frame = pd.DataFrame({"line": rows.lines[at]})
     if rows.labels is not None:
         frame["label"] = classes[rows.labels[at]]

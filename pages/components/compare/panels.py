@@ -25,7 +25,7 @@ from .charts import Chart, Scene
 from .choices import CHOICES, View, write_names
 from .controls import bound, on_change
 from .pictures import picture_buttons
-from .snippet import computed_lines, stored_lines
+from .snippet import computed_lines, computed_words, stored_lines
 
 HEIGHT = 500
 FORMULA = r"""
@@ -55,7 +55,10 @@ COLUMNS = {
     "median radius": "Median proved radius",
 }
 BARS_CAPTION = "Every point is one of the three. What is wrong already counts as flipped."
-TABLE_CAPTION = "The lowest certified error comes first; ★ is the best of its column."
+TABLE_CAPTION = (
+    "The lowest certified error comes first; ★ is the best of its column. A point on a tie may be answered rightly and "
+    "still has radius 0: it is not wrong already, but the errors count it even at ε = 0, as the Paper page does."
+)
 
 
 def epsilon_range(charts: list[Chart]) -> tuple[float, float]:
@@ -91,6 +94,8 @@ def show_charts(charts: list[Chart], scene: Scene) -> None:
             on_change=on_change("eps", lambda value: float(f"{value:.12g}")),
         )
         epsilon = current_epsilon(CHOICES.current(), charts)
+    if view.eps is not None and view.eps > top:
+        st.caption(f"ℹ️ ε = {view.eps:g} was asked for, but the curves end at {top:g}, which is shown instead.")
     ranked = [ranked_at(chart, epsilon) for chart in charts]
     if len(charts) == 1:
         left, right = st.columns([5, 3], gap="medium")
@@ -279,5 +284,5 @@ def _copy(charts: list[Chart], scene: Scene, epsilon: float) -> None:
         if scratch is None:
             st.caption(NO_SCRIPT)
         else:
-            st.markdown("And these compute its numbers from nothing, which may take long for learned metrics:")
+            st.markdown(plain(computed_words(chart)))
             st.code(scratch, language="python")

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from arml_core.comparison import Contender
 from arml_core.figures import RobustLine
 from arml_core.jobs.spec import GIVEN
-from arml_core.results import Evaluation
+from arml_core.reproduce.keep import metric_file
+from arml_core.results import FOLDER, Evaluation
 from arml_core.threat import ThreatModel
 
 from .catalogue import Run
 from .charts import Chart
+
+COMPUTED = "And these compute its numbers"
+FROM_FILES = f"{COMPUTED} from the datasets and the metrics that ship with the project:"
+TRAINED = (
+    f"{COMPUTED} from nothing, which may take long for learned metrics. {{names}}: trained again. On another processor "
+    "a training may differ in its last bits, and an error then moves by a few thousandths, on Splice by a few "
+    "hundredths:"
+)
 
 
 def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | None) -> str:
@@ -99,16 +109,21 @@ def _threat(threat: ThreatModel) -> str:
 
 
 def computed_lines(chart: Chart, epsilon: float) -> str | None:
-    """A script that trains and evaluates every line of the chart; None for rows of a private file."""
+    """A script that evaluates every line of the chart anew; None for rows of a private file.
+
+    A metric that ships is loaded, the others are trained: a training's last bits depend on the processor.
+    """
     if chart.setting.part == "given":
         return None
     from_store = any(run.learner == GIVEN for run in chart.runs) or not _name(chart)
+    files = [_file(run, contender) for run, contender in zip(chart.runs, chart.contenders, strict=True)]
     return "\n".join(
         [
             *(["import numpy as np", ""] if chart.setting.part == "train" else []),
             "import arml_core as arml",
             *(["from arml_core.jobs import Client"] if from_store else []),
             "from arml_core.learners.registry import get_learner",
+            *(["from arml_core.learners.storage import load_metric"] if any(files) else []),
             "",
             _data(chart),
             f"threat = {_threat(chart.setting.threat)}",
@@ -120,6 +135,22 @@ def computed_lines(chart: Chart, epsilon: float) -> str | None:
             ),
         ]
     )
+
+
+def computed_words(chart: Chart) -> str:
+    """What stands above those lines: which metrics they train again, and what that may change."""
+    trained = [
+        run.label
+        for run, contender in zip(chart.runs, chart.contenders, strict=True)
+        if run.learner not in ("euclidean", GIVEN) and _file(run, contender) is None
+    ]
+    return TRAINED.format(names=", ".join(trained)) if trained else FROM_FILES
+
+
+def _file(run: Run, contender: Contender) -> Path | None:
+    """The metric's file below the project's folder, if it ships."""
+    found = None if run.job is not None else metric_file(FOLDER, contender.evaluations[0])
+    return None if found is None else found.relative_to(FOLDER.parents[1])
 
 
 def _name(chart: Chart) -> str:
@@ -141,6 +172,8 @@ def _computed(chart: Chart, run: Run, contender: Contender, epsilon: float) -> l
     }[setting.part]
     if run.learner == GIVEN and run.job is not None:
         metric = f"Client().run({run.job.id!r})"
+    elif (path := _file(run, contender)) is not None:
+        metric = f"load_metric({path.as_posix()!r}, data.n_features)"
     else:
         metric = f"get_learner({run.learner!r}).build({dict(first.parameters)!r}, random_state={first.seed})"
         metric += ".fit(data.X_train, data.y_train)"

@@ -35,11 +35,12 @@ def marked(difference: float, digits: int = 3) -> str:
 
 
 def beside(value: float, difference: float | None) -> str:
-    """A number of ours and how far it is from the paper's."""
+    """A number of ours and how far it is from the paper's, which has three digits: both as they are printed."""
     if math.isnan(value):
         return MISSING
-    mark = "" if difference is None else marked(difference)
-    return f"{value:.3f} {mark}".rstrip()
+    text = f"{value:.3f}"
+    mark = "" if difference is None else marked(float(text) - (value - difference))
+    return f"{text} {mark}".rstrip()
 
 
 def verdict(tables: Tables, dataset: str, learner: str, column: str) -> str:

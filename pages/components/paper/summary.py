@@ -14,6 +14,7 @@ from arml_core.reproduce.report import CLAIMS, ROWS
 from arml_core.reproduce.tables import Tables
 
 from ..chart import show_chart
+from ..looks import STACKED
 from ..theme import current_style
 from .choices import View
 from .marks import MISSING
@@ -70,12 +71,13 @@ def show_summary(view: View, tables: Tables) -> None:
 
 def _observations(tables: Tables) -> None:
     st.markdown("**What the paper observes, checked over our own results**")
-    st.table(
-        observations_table(tables),
-        border="horizontal",
-        hide_index=True,
-        alt="The paper's observations, and what we see",
-    )
+    with st.container(key=f"{STACKED}_observations"):
+        st.table(
+            observations_table(tables),
+            border="horizontal",
+            hide_index=True,
+            alt="The paper's observations, and what we see",
+        )
 
 
 def observations_table(tables: Tables) -> pd.DataFrame:

@@ -27,9 +27,13 @@ TITLE = {
     "empirical": "Empirical robust errors of 11-NN: reached by an attack",
 }
 PAPER_ROW = {"exact": "paper", "certified": "paper, Theorem 1", "empirical": "paper, boundary attack"}
+TIES = (
+    "At ε = 0 a point on a tie counts too: it may be answered rightly, but its radius is 0. On Compare “wrong already” "
+    "does not count it, so there the number may be smaller."
+)
 INTRODUCTION = {
     "table1": "A cell is a robust error: the share of test points whose answer a step of length ε changes. "
-    "For one neighbour the radius of every point is known exactly, so there is one number for each radius.",
+    "For one neighbour the radius of every point is known exactly, so there is one number for each radius. " + TIES,
     "table2": "A cell is a robust error: the share of test points whose answer a step of length ε changes. For eleven "
     "neighbours the paper gives an upper bound on it (certified) and a lower bound (empirical); the truth is between.",
 }

@@ -11,7 +11,7 @@ from arml_core.figures import (
     plane_spec,
     radius_interval,
 )
-from arml_core.figures.words import radius_down
+from arml_core.figures.words import radius_near
 from arml_core.reproduce.plan import figure1
 from arml_core.reproduce.published import METHODS
 from arml_core.results import Evaluation
@@ -86,10 +86,10 @@ def show_figure1(view: View) -> None:
 
 
 def toy_table(kept: dict[str, Evaluation]) -> pd.DataFrame:
-    """The radius of each of the seven points, and their mean, rounded down."""
+    """The radius of each of the seven points, which is exact, and their mean, to three digits."""
     there = [name for name in TOY_METHODS if name in kept]
     found = {"Metric": [METHODS[name] for name in there]}
     for row in range(len(kept[there[0]])):
-        found[f"Point {row + 1}"] = [radius_down(float(kept[name].lower[row])) for name in there]
-    found["Mean"] = [f"**{radius_down(float(kept[name].lower.mean()))}**" for name in there]
+        found[f"Point {row + 1}"] = [radius_near(float(kept[name].lower[row])) for name in there]
+    found["Mean"] = [f"**{radius_near(float(kept[name].lower.mean()))}**" for name in there]
     return pd.DataFrame(found)

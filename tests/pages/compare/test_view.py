@@ -55,6 +55,24 @@ def test_the_slider_changes_the_table_and_the_address() -> None:
 
 
 @pytest.mark.usefixtures("shipped_results")
+def test_a_radius_beyond_the_curves_is_cut_with_a_word() -> None:
+    app = page(eps="1000000")
+    top = app.slider(key="cmp_eps").value
+    assert f"ε = 1e+06 was asked for, but the curves end at {top:g}, which is shown instead." in words(app)
+    app.slider(key="cmp_eps").set_value(0.05).run()
+    assert "was asked for" not in words(app)
+    assert "was asked for" not in words(page(eps="0.2"))
+
+
+def test_points_on_a_tie_are_told_from_wrong_ones() -> None:
+    """On Splice 25 of 1,000 points are answered rightly by a tie: the paper's table at ε = 0 counts them."""
+    app = page(data="splice", methods="euclidean", k="1", eps="0")
+    assert column(app, "Wrong already") == {"Euclidean": "0.316"}
+    assert column(app, "Certified error") == {"Euclidean": "0.341"}
+    assert "A point on a tie may be answered rightly and still has radius 0" in words(app)
+
+
+@pytest.mark.usefixtures("shipped_results")
 def test_curves_and_bars_are_sent_before_the_tables(monkeypatch) -> None:
     monkeypatch.setattr("pages.components.compare.panels.let_draw", st.stop)
     app = page()
