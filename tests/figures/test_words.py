@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arml_core.figures import plane_alt, probe_words, radius_interval
-from arml_core.figures.words import number, radius_down, radius_near, radius_up
-
-
-from arml_core.figures.words import number, percent, radius_down, radius_up
+from arml_core.figures.words import number, percent, radius_down, radius_near, radius_up
 
 from .test_draw import scene
 

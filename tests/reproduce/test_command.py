@@ -68,7 +68,7 @@ def test_figure_2_keeps_what_it_computes_and_goes_on(client, tmp_path, monkeypat
     monkeypatch.setattr(figure2, "DATASETS", ("iris",))
     said = []
     wanted = figure2.curves(quick=True)
-    assert figure2.compute(client, tmp_path, ["iris", "splice"], wanted, said.append, silent) == []
+    assert figure2.compute(client, tmp_path, ["iris", "wine"], wanted, said.append, silent) == []
     kept = read_results(tmp_path / "iris-network.npz")
     assert {e.method for e in kept} == {"crown", "smoothing"}
     assert [len(e) for e in kept] == [10, 10, 10]
