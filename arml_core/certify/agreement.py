@@ -38,7 +38,8 @@ def sides_meet(
         some = x[open_ones]
         most = LARGEST_BLUR * upper[open_ones]
         around = length_around(triplets, some, n_neighbors, left_out)
-        blur = BLUR * np.minimum(around, triplets.reference.spread(triplets.threat))
+        spread = triplets.reference.spread(triplets.threat) or np.inf  # 0: what can move is the same in every row
+        blur = BLUR * np.minimum(around, spread)
         blur = np.where(lower[open_ones] > 0, np.minimum(blur, most), blur)
         if x.dtype == np.float32:
             moving = triplets.threat.expand(triplets.threat.reduce_move(some.astype(np.float64)))

@@ -233,7 +233,8 @@ class _GroupSearch:
             lengths[still] = np.where(offsets[still] > 0, offsets[still], 1.0)
             offsets[still] = np.maximum(offsets[still], 0.0)
         problem.delta, multipliers, feasible = least_distance(normals / lengths[:, None], offsets / lengths)
-        problem.size = float(norm(problem.delta)) if feasible else np.inf
+        with np.errstate(over="ignore"):  # infinite: too far to be asked about
+            problem.size = float(np.linalg.norm(problem.delta)) if feasible else np.inf
         problem.multipliers = multipliers / lengths
         problem.settled = not feasible or problem.size > cutoff[problem.b] * (1 + 1e-9)
 
