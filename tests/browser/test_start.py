@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 import arml_core as arml
+from arml_core.figures.words import radius_near
 
 
 def test_start_shows_a_certificate_with_the_engines_number(open_page) -> None:
@@ -13,7 +14,7 @@ def test_start_shows_a_certificate_with_the_engines_number(open_page) -> None:
     seven = arml.load_dataset("seven_points")
     knn = arml.MahalanobisKNN(n_neighbors=1).fit(seven.X_train, seven.y_train)
     radius = knn.certify(seven.X_train[[1]], seven.y_train[[1]], method="exact", exclude=[1]).lower[0]
-    assert page.get_by_text(f"{np.floor(radius * 1000) / 1000:.3f}").first.is_visible()
+    assert page.get_by_text(radius_near(radius)).first.is_visible()
     assert page.locator(".arml-chart").count() == 1
     for text in ("Play", "Compare", "Certify a file", "Running jobs", "Glossary", "Trains on"):
         assert page.get_by_text(text).first.is_visible()
