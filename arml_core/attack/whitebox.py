@@ -32,7 +32,8 @@ SMALL_POOL = 64  # with so few points around, every kind of first choice is affo
 STARTING_POINTS = 24
 MOST_CHOICES = 400
 MARGIN = 1e-9
-RETRIES = 4
+RETRIES = 16
+BISECTIONS = 40
 
 Predict = Callable[[NDArray[np.floating], IntArray], IntArray]
 """``predict(points, members)``: class codes of perturbed versions of those members."""
@@ -183,7 +184,27 @@ class _PointAttack:
                 return best
             if not self._widen(deltas[0]):
                 self.margin *= 30
-        return best
+        return best or self._towards_misclassified(predict)
+
+    def _towards_misclassified(
+        self, predict: Callable[[NDArray[np.floating]], IntArray]
+    ) -> tuple[float, NDArray[np.floating]] | None:
+        """A point on the way to a misclassified one that flips as well, as near as bisecting brings it."""
+        there = self._misclassified(predict)
+        if there is None:
+            return None
+        threat = self.triplets.threat
+        low, high, best = 0.0, 1.0, there.astype(self.x.dtype)
+        for _ in range(BISECTIONS):
+            share = (low + high) / 2
+            point = (self.exact_x + share * (there - self.exact_x)).astype(self.x.dtype)
+            point = threat.keep_within(point[None], self.x[None])
+            if predict(point)[0] != self.label:
+                high, best = share, point[0]
+            else:
+                low = share
+        size = threat.size(best.astype(np.float64) - self.exact_x) * (1 + gamma(len(self.x) + 8))
+        return float(size), best
 
     def _misclassified(self, predict: Callable[[NDArray[np.floating]], IntArray]) -> FloatArray | None:
         """The nearest of some training points of other classes that is really misclassified: a last resort."""

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from arml_core import MahalanobisKNN, ThreatModel
+from arml_core import MahalanobisKNN, ThreatModel, load_dataset
+from arml_core.learners.storage import load_metric
+from arml_core.results import FOLDER
 from tests import oracles
 
 from .oracles import truth
@@ -143,3 +145,30 @@ def test_a_small_group_far_from_the_others_is_attacked_at_its_own_scale(far):
     x[:, 0] += far
     found = MahalanobisKNN(3).fit(X, y).attack(x)
     np.testing.assert_allclose(found.upper, alone.upper, rtol=1e-4)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_where_no_search_succeeds_it_still_gives_a_point_on_the_way_to_a_misclassified_one(norm, monkeypatch):
+    monkeypatch.setattr("arml_core.attack.whitebox.RETRIES", 0)
+    data = load_dataset("iris")
+    knn = MahalanobisKNN(3).fit(data.X_train, data.y_train)
+    threat = ThreatModel(norm, frozen=[1], box=(-0.5, 1.5))
+    found = knn.attack(data.X_test, data.y_test, threat=threat)
+    proved = knn.certify(data.X_test, data.y_test, threat=threat)
+    rows = np.flatnonzero(found.correct)
+    assert np.isfinite(found.upper).sum() > 0.8 * len(rows)
+    rows = rows[np.isfinite(found.upper[rows])]
+    assert (knn.predict(found.adversarial[rows]) != data.y_test[rows]).all()
+    moved = found.adversarial[rows] - data.X_test[rows]
+    np.testing.assert_allclose(found.upper[rows], np.linalg.norm(moved, ord=norm, axis=1), rtol=1e-9)
+    assert (moved[:, 1] == 0).all()
+    assert (found.upper >= proved.lower).all()
+
+
+def test_it_goes_on_while_points_it_did_not_look_at_get_in_the_way(paper_data):
+    """Satimage under NCA's metric: four rounds were not enough for these two."""
+    data = load_dataset("satimage")
+    metric = load_metric(FOLDER / "metrics" / "satimage-nca.npz").metric
+    x, y = data.evaluation(100)
+    found = MahalanobisKNN(11, metric).fit(data.X_train, data.y_train).attack(x[[62, 73]], y[[62, 73]])
+    assert (found.upper < [0.2, 0.42]).all()
