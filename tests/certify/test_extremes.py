@@ -95,3 +95,8 @@ def test_rows_that_only_rounding_around_the_centre_makes_equal_stay_apart():
     assert knn.predict([[100.0], [0.0]]).tolist() == [1, 0]
     assert knn.kneighbors([[100.0]])[1] == [[1]]
     assert knn.certify([[100.0]]).lower[0] <= 50
+
+
+def test_a_bound_that_is_not_a_number_promises_nothing(monkeypatch):
+    monkeypatch.setattr("arml_core.knn.triplet_bound", lambda *a, **o: np.array([np.nan]))
+    assert MahalanobisKNN(1).fit(LINE, [0, 0, 1, 1]).certify([[0.5, 5.0]], method="votes").lower.tolist() == [0.0]
