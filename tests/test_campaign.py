@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.campaign import checks, repeat, run, stress
+from benchmarks.campaign import checks, piles, repeat, run, stress
 from benchmarks.campaign.__main__ import campaign
 from benchmarks.campaign.paper import Effort, beaten
 from benchmarks.campaign.problems import as_code, make_line, make_problem
@@ -101,6 +101,16 @@ def test_fractions_find_what_is_too_large_in_the_last_digits(monkeypatch, part):
     honest = engine.triplet_bound
     monkeypatch.setattr(engine, "triplet_bound", lambda *a, **o: honest(*a, **o) * (1 + 1e-12))
     assert part(0, range(8), deadline).violations > 0
+
+
+def test_a_point_that_flips_within_what_is_proved_is_found(monkeypatch):
+    import arml_core.knn as engine
+
+    deadline = time.monotonic() + 60
+    assert piles.run_piles(0, range(6), deadline).violations == 0
+    honest = engine.triplet_bound
+    monkeypatch.setattr(engine, "triplet_bound", lambda *a, **o: honest(*a, **o) * (1 + 1e-6))
+    assert piles.run_piles(0, range(6), deadline).violations > 0
 
 
 def test_an_error_or_a_warning_is_a_violation():

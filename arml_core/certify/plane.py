@@ -75,7 +75,9 @@ def walk(plane: Plane, deadline: float, enter: Enter) -> float:
     """Explore regions by rising distance up to the plane's limit, until a flipped one is entered or the time is up.
 
     Returns the distance below which nothing flips. A flipped region that cannot be entered, because it is only as
-    wide as the tolerance, still ends what is proved; the walk goes on through it, to find one that can be.
+    wide as the tolerance, still ends what is proved; the walk goes on through it, to find one that can be. One that
+    training order rules out is walked through and never entered: what flips there belongs to another region, which is
+    as near and still to come, and the walk must not end before it has lowered what is proved.
     """
     start = frozenset(int(a) for a in np.lexsort([np.arange(len(plane.d)), plane.d])[: plane.n_neighbors])
     serial = itertools.count()
@@ -88,9 +90,8 @@ def walk(plane: Plane, deadline: float, enter: Enter) -> float:
             break
         if time.perf_counter() > deadline or visited >= MOST_REGIONS:
             return min(lower, distance)
-        if plane.flips(region):
-            if _possible(plane, region):
-                lower = min(lower, distance)
+        if plane.flips(region) and _possible(plane, region):
+            lower = min(lower, distance)
             if enter(_nearest_in(plane, region, polygon), polygon.mean(axis=0)):
                 break
         for neighbour in _neighbours(plane, region, polygon):

@@ -8,6 +8,7 @@ import time
 
 from . import __doc__ as description
 from .paper import run_paper
+from .piles import run_piles
 from .repeat import run_repeats
 from .run import run_crowds, run_problems
 from .stress import run_apart, run_lines, run_precision, run_units
@@ -37,6 +38,7 @@ def campaign(options: argparse.Namespace) -> int:
     stressed = range(options.stress)
     for title, part in (
         ("many rows, K = 1 and 2, exhaustive oracle", run_crowds),
+        ("rows on top of each other, in a plane or on a line", run_piles),
         ("float32 input", run_precision),
         ("units from 1e-6 to 1e6", run_units),
         ("one feature moves, in fractions", run_lines),

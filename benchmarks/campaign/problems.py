@@ -49,6 +49,21 @@ def make_crowd(seed: int, number: int) -> Problem:
     return Problem(plain.M, X, _labels(n, rng), x, k, _threat(plain.threat.norm, X, rng), own)
 
 
+def make_pile(seed: int, number: int) -> Problem:
+    """Many rows in a few places of a plane or a line, of any class: only training order tells them apart."""
+    rng = np.random.default_rng([seed, number, 4])
+    d, n = int(rng.choice([1, 2, 2, 2])), int(rng.integers(8, 26))
+    places = rng.integers(-3, 4, size=(int(rng.integers(2, 7)), d)).astype(float)
+    if number % 2:
+        places += rng.normal(size=places.shape).round(2)
+    away = (0.0, 0.0, 100.0)[number // 2 % 3]
+    M = np.eye(d) if number // 6 % 2 else _matrix(METRICS[1 + number % 2], d, rng)
+    X, x = places[rng.integers(len(places), size=n)] + away, rng.integers(-6, 7, size=d) / 2 + away
+    k = int(rng.integers(2, min(12, n)))
+    problem = Problem(M, X, _labels(n, rng), x, k, _threat(NORMS[number % 3], X, rng))
+    return in_single_precision(problem) if number // 12 % 2 else problem
+
+
 def metric_kind(number: int) -> str:
     return METRICS[number % 4]
 

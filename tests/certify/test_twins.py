@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
+from benchmarks.campaign.piles import beaten_by, nearest_flip
+from benchmarks.campaign.problems import make_pile
 
 
 def duplicated(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,3 +60,34 @@ def test_equal_distances_of_large_numbers_overflow_nothing(unit):
     X = unit * np.array([[2.0], [2.0], [-2.0], [-2.0], [0.0], [2.0]])
     knn = MahalanobisKNN(1, [[1000.0]]).fit(X, [3, 0, 3, 4, 2, 2])
     assert knn.certify(X[:1], threat=ThreatModel("l1")).lower[0] == pytest.approx(unit, rel=1e-9)
+
+
+def test_a_walk_through_a_region_that_training_order_forbids_goes_on_to_the_one_that_flips():
+    """Four rows that no point has as its neighbours lie as near as four that one has, 2.8333 away."""
+    places = np.array([[-3.0, 1.0], [3.0, -2.0]], dtype=np.float32)
+    X = places[[0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 1, 1, 0, 0, 1]]
+    knn = MahalanobisKNN(4).fit(X, [0, 2, 2, 1, 2, 0, 0, 1, 0, 1, 1, 0, 0, 2, 2])
+    x, z = np.array([[[-3.0, 2.0]], [[-0.1666666, -0.83333325]]], dtype=np.float32)
+    assert knn.predict(x)[0] != knn.predict(z)[0]
+    found = knn.certify(x, method="search", threat=ThreatModel("linf"))
+    assert found.lower[0] <= np.abs(z.astype(float) - x).max()
+    assert found.lower[0] == pytest.approx(17 / 6, rel=1e-7)
+
+
+def test_the_wall_of_a_box_among_twins_on_a_line():
+    """At the wall the two places are equally far, and training order flips the answer: 3 away, not a hair more."""
+    X = np.array([[0.0], [2.0], [0.0], [0.0], [1.0], [1.0], [1.0]], dtype=np.float32)
+    knn = MahalanobisKNN(4).fit(X, [1, 1, 1, 1, 0, 1, 0])
+    x, threat = np.array([[2.0]], dtype=np.float32), ThreatModel(costs=[2.0], box=(0.5, 0.5))
+    assert knn.predict(x, exclude=[1])[0] != knn.predict([[0.5]], exclude=[1])[0]
+    found = knn.certify(x, method="search", threat=threat, exclude=[1])
+    assert 3 - 1e-9 < found.lower[0] <= 3.0
+
+
+@pytest.mark.parametrize("number", range(40, 100))
+def test_no_point_among_piles_of_rows_flips_nearer_than_what_is_searched(number):
+    problem = make_pile(0, number)
+    knn = problem.fitted()
+    nearest = nearest_flip(problem, knn)
+    found = knn.certify(problem.x[None], method="search", budget=5.0, **problem.options)
+    assert nearest is None or not beaten_by(problem, {"search": found}, nearest)

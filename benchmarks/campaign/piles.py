@@ -1,0 +1,64 @@
+"""Rows on top of each other where at most two features move: `predict` is asked wherever a radius can end."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import numpy as np
+
+from arml_core import MahalanobisKNN
+from tests.attack.oracles import Truth
+from tests.attack.problems import Problem
+from tests.probing import places_to_probe
+
+from .checks import Answers, Violation, ask, lower_of, squared_size, violations
+from .problems import make_pile
+from .run import guarded
+from .tally import Tally
+
+
+def run_piles(seed: int, numbers: range, deadline: float) -> Tally:
+    """No point that flips is nearer than any proved radius, with no tolerance at all."""
+    tally = Tally()
+    for number in numbers:
+        if time.monotonic() > deadline:
+            break
+        problem = make_pile(seed, number)
+
+        def one(problem=problem, number=number) -> list[Violation]:
+            knn = problem.fitted()
+            answers = ask(problem, knn)
+            nearest = nearest_flip(problem, knn)
+            size = np.inf if nearest is None else float(squared_size(problem, nearest)) ** 0.5
+            size = min(size, *(float(answer.upper[0]) for answer in answers.values()))  # the smallest flip seen by any
+            tally.add(number, problem, "full", answers, Truth(size, size, size))
+            found = list(violations(problem, knn, answers, Truth(0.0, np.inf, np.inf)))
+            return found + ([] if nearest is None else beaten_by(problem, answers, nearest))
+
+        tally.report(guarded(one), f"make_pile({seed}, {number})", problem)
+    return tally
+
+
+def nearest_flip(problem: Problem, knn: MahalanobisKNN) -> np.ndarray | None:
+    """The nearest of the probed points that has another answer than x."""
+    points = places_to_probe(problem.M, problem.X, problem.x, problem.threat)
+    exclude = [list(problem.exclude)] * len(points) if problem.exclude else None
+    if not len(points):
+        return None
+    answer = knn.predict(problem.x[None], exclude=problem.options["exclude"])[0]
+    flipped = points[knn.predict(points, exclude=exclude) != answer]
+    if not len(flipped):
+        return None
+    sizes = [problem.threat.size(point.astype(float) - problem.x.astype(float)) for point in flipped]
+    return flipped[int(np.argmin(sizes))]
+
+
+def beaten_by(problem: Problem, answers: Answers, point: np.ndarray) -> list[Violation]:
+    """The proved radii that a point which flips lies within, compared in rational numbers."""
+    size = squared_size(problem, point)
+    return [
+        Violation("lower exceeds a flip", method, f"{lower!r} > {float(size) ** 0.5!r} at {point.tolist()}")
+        for method, answer in answers.items()
+        if (lower := lower_of(answer)) is not None and (np.isinf(lower) or Fraction(lower) ** 2 > size)
+    ]
