@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from arml_core import MahalanobisKNN, ThreatModel
+from arml_core import MahalanobisKNN, ThreatModel, robust_error
 from arml_core.cli import COMMANDS, build_parser, main
-from arml_core.datasets import load_dataset
+from arml_core.cli.question import summary
+from arml_core.datasets import load_dataset, read_dataset
 
 ROOT = Path(__file__).parents[1]
 
@@ -89,6 +90,36 @@ def test_an_attack_writes_rows_that_really_flip_in_the_files_own_units(tmp_path,
         [float(row["upper"]) for row in rows], np.abs(moved - raw)[:, 0] / 900, rtol=1e-9, atol=1e-15
     )
     assert "empirical error" in capsys.readouterr().err
+
+
+def test_an_attack_leaves_out_what_the_files_units_cannot_hold(tmp_path, capsys):
+    """Time stamps in nanoseconds: floats there are 256 apart, and many changes end between two of them."""
+    steps = np.sort(np.random.default_rng(0).integers(0, 40, 40))
+    lines = ["stamp,machine", *(f"{1_700_000_000_000_000_000 + 512 * k},{'a' if k < 20 else 'b'}" for k in steps)]
+    path = tmp_path / "stamps.csv"
+    path.write_text("\n".join(lines))
+    assert main(["attack", str(path), "--label", "machine"]) == 0
+    printed = capsys.readouterr()
+    rows = read_rows(printed.out)
+    data = read_dataset(path, label="machine")
+    knn = MahalanobisKNN().fit(data.X_train, data.y_train)
+    kept = [row for row in rows if row["becomes"]]
+    assert 0 < len(kept) < len(rows)
+    assert f"{len(rows) - len(kept)} of the changes are too small" in printed.err
+    points = data.scaling.transform([[float(row["stamp"])] for row in kept])
+    answers = knn.predict(points, exclude=np.array([int(row["row"]) for row in kept]))
+    assert [data.class_names[code] for code in answers] == [row["becomes"] for row in kept]
+    assert all(row["becomes"] != row["label"] for row in kept)
+
+
+@pytest.mark.parametrize("kind", ["certified", "empirical"])
+def test_the_errors_of_a_summary_are_those_at_the_radii_it_prints(kind):
+    radii = 0.123 + np.array([-4e-4, -3e-4, 1e-4, 2e-4, 3e-4, 4e-4, 0.1, 0.2])
+    text = summary("exact", kind, radii, np.ones(8, dtype=bool), ThreatModel())
+    pairs = [part.split(" at ") for part in text.split(f"{kind} error ")[1].split(", ")]
+    assert len(pairs) == 3
+    for error, radius in pairs:
+        assert float(error) == float(robust_error(radii, float(radius)))
 
 
 def test_a_reader_that_stops_early_is_no_mistake():

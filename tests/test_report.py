@@ -153,6 +153,23 @@ def test_shown_radii_are_cut_down_and_found_ones_up() -> None:
     assert low.tolist() == [0.1234, 0.0, np.inf, 1234.0, 1.234e-9, 0.1234]
     assert (low <= values).all()
     assert (high >= values).all()
+    beside = np.array([0.0009003999999999999, 9.213000000000001])  # the last bit counts
+    assert rounded_down(beside).tolist() == [0.0009003, 9.213]
+    assert rounded_up(beside).tolist() == [0.0009004, 9.214]
+
+
+def test_a_heading_names_the_radius_of_its_verdicts_to_the_last_digit() -> None:
+    rows, flips, _ = certified(data_of(PUMPS, "state"))
+    radius = float(np.nextafter(rows.lower[rows.lower > 0].min(), 0))
+    assert f"{radius:g}" != repr(radius)
+    assert f"verdict at {radius!r}" in verdict_csv(rows, radius, flips).splitlines()[0]
+    report = html_report("pumps.csv", rows, radius, flips, [])
+    assert report.count(f"ε = {radius!r}") == 2
+
+
+def test_what_is_safe_alone_is_cut_down() -> None:
+    assert alone_words(18.976396) == "18.97"
+    assert (alone_words(0.0), alone_words(None)) == ("frozen", "category")
 
 
 def test_a_radius_to_begin_with() -> None:

@@ -7,9 +7,12 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..attack.boundary import STEPS
-from ..datasets.table import write_csv
+from ..attack.result import AttackResult
+from ..datasets.table import counterfactuals_in_units, write_csv
+from ..rounding import BoolArray, FloatArray
 from .progress import progress_bar
 from .question import Question, add_arguments, summary, write
 
@@ -26,8 +29,8 @@ def register(commands: Any) -> None:
         "attack",
         help="find small changes that really change the answer",
         description="Find, for each row, a small change after which the nearest neighbours answer differently; every "
-        "one has been given to the classifier. The columns after 'becomes' are the changed row, in the file's own "
-        "units. They are empty where no change was found.",
+        "one has been given to the classifier as it is written here. The columns after 'becomes' are the changed row, "
+        "in the file's own units. They are empty where no change was found, or none that these units can hold.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=EXAMPLES,
     )
@@ -52,14 +55,9 @@ def run(arguments: argparse.Namespace) -> None:
             random_state=arguments.seed,
             callback=callback,
         )
-    reached = np.flatnonzero(np.isfinite(found.upper))
-    becomes = [""] * len(asked.y)
-    if len(reached):
-        left_out = None if asked.exclude is None else asked.exclude[reached]
-        answers = asked.class_names(asked.knn.predict(found.adversarial[reached], exclude=left_out))
-        for row, answer in zip(reached, answers, strict=True):
-            becomes[row] = answer
-    moved = asked.data.scaling.inverse(found.adversarial)
+    answers, moved = _as_written(asked, found)
+    kept: BoolArray = np.asarray(np.isfinite(moved).all(axis=1))
+    becomes = [name if known else "" for name, known in zip(asked.class_names(answers), kept, strict=True)]
     columns = zip(
         range(len(asked.y)),
         asked.class_names(asked.y),
@@ -71,4 +69,21 @@ def run(arguments: argparse.Namespace) -> None:
     )
     header = ["row", "label", "predicted", "upper", "becomes", *asked.data.feature_names]
     write(write_csv(header, ([*row, *features] for *row, features in columns)), arguments.output)
+    lost = int((np.isfinite(found.upper) & ~kept).sum())
+    if lost:
+        print(f"{lost} of the changes are too small for the file's own units and are left out", file=sys.stderr)
     print(summary(found.describe(), "empirical", found.upper, found.correct, found.threat), file=sys.stderr)
+
+
+def _as_written(asked: Question, found: AttackResult) -> tuple[NDArray[np.integer[Any]], FloatArray]:
+    """The answers to the changed rows in the file's units, and these rows; NaN where they do not hold the change."""
+    answers = np.array(found.predicted)
+    settled = np.zeros(len(answers), dtype=bool)
+
+    def flips(points: FloatArray) -> BoolArray:
+        answers[~settled] = asked.knn.predict(points, exclude=asked.exclude)[~settled]
+        settled[:] = answers != asked.y
+        return settled.copy()
+
+    wanted = found.adversarial.astype(np.float64)
+    return answers, counterfactuals_in_units(asked.data.scaling, asked.x.astype(np.float64), wanted, flips)

@@ -73,7 +73,8 @@ def write(text: str, output: Path | None) -> None:
 def summary(what: str, kind: str, radii: FloatArray, correct: BoolArray, threat: ThreatModel) -> str:
     """How many rows, what was asked, and robust errors at the quartiles of the radii."""
     finite = radii[np.isfinite(radii)]
-    at = np.quantile(finite, [0.25, 0.5, 0.75]) if len(finite) else np.zeros(3)
+    quartiles = np.quantile(finite, [0.25, 0.5, 0.75]) if len(finite) else np.zeros(3)
+    at = [float(f"{radius:.3g}") for radius in quartiles]  # the errors are those at the numbers that are printed
     errors = zip(robust_error(radii, at), at, strict=True)
     parts = ", ".join(f"{error:.3f} at {radius:.3g}" for error, radius in errors)
     clean = float(np.mean(~correct))

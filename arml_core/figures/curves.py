@@ -12,7 +12,17 @@ import plotly.graph_objects as go
 from ..curves import dkw_band, robust_error
 from ..rounding import FloatArray
 from .labels import as_label
-from .lines import CERTIFIED, EMPIRICAL, RobustLine, colour_of, largest_radius, mark_radii, staircase, symbol_of
+from .lines import (
+    CERTIFIED,
+    EMPIRICAL,
+    RobustLine,
+    colour_of,
+    corners,
+    largest_radius,
+    mark_radii,
+    staircase,
+    symbol_of,
+)
 from .palette import LIGHT, Style, with_opacity
 
 PAPER_CERTIFIED, PAPER_EMPIRICAL = "paper, certified", "paper, empirical"
@@ -66,16 +76,16 @@ def curves_spec(
 def curves_table(
     lines: Sequence[RobustLine], upto: float | None = None, confidence: float | None = None
 ) -> pd.DataFrame:
-    """Every drawn corner as a row: method, kind, where it comes from, points, radius, error, and the band if drawn.
+    """Every corner as a row: method, kind, where it comes from, points, radius, error, and the band if drawn.
 
-    The error holds from its radius to the next one. A curve with very many steps is thinned as it is in the figure;
-    the values that remain are exact.
+    The error holds from its radius to the next one. All corners are here, also those of a curve that has so many that
+    the figure leaves some out.
     """
     reach = largest_radius(lines) if upto is None else float(upto)
     frames = []
     for line in lines:
         for kind, radii, source in line.sides():
-            radius, error = staircase(radii, reach)
+            radius, error = corners(radii, reach)
             frame = pd.DataFrame({"radius": radius, "error": error})
             if confidence is not None:
                 frame["low"], frame["high"] = dkw_band(error, line.n_points, confidence)
@@ -105,7 +115,7 @@ def _staircases(line: RobustLine, style: Style, upto: float) -> list[Trace]:
         if kind not in sides:
             continue
         radii, source = sides[kind]
-        radius, error = staircase(radii, upto)
+        radius, error = staircase(radii, upto, kind)
         words = "exact" if line.exact else kind
         trace = _curve(line, kind, radius, error) | {
             "meta": source,
@@ -121,7 +131,7 @@ def _staircases(line: RobustLine, style: Style, upto: float) -> list[Trace]:
 def _confidence_band(line: RobustLine, style: Style, upto: float, confidence: float) -> list[Trace]:
     """From below the lowest curve to above the highest: it holds the true curve of fresh points."""
     sides = [radii for _, radii, _ in line.sides()]
-    top, bottom = staircase(sides[0], upto), staircase(sides[-1], upto)
+    top, bottom = staircase(sides[0], upto, CERTIFIED), staircase(sides[-1], upto, EMPIRICAL)
     low = (bottom[0], dkw_band(bottom[1], line.n_points, confidence)[0])
     high = (top[0], dkw_band(top[1], line.n_points, confidence)[1])
     look = {"line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}

@@ -12,7 +12,7 @@ from ..rounding import BoolArray, FloatArray
 from .palette import LIGHT, Style
 
 CERTIFIED, EMPIRICAL = "certified", "empirical"
-MOST_STEPS = 400  # of a drawn staircase: one per pixel or two
+MOST_STEPS = 1200  # of a drawn staircase: one per pixel; as many points are drawn one by one
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "star", "pentagon", "hexagon")
 _LIGHT = ("#1B1F24", "#D55E00", "#009E73", "#B0558A", "#7A7500", "#0072B2", "#A87400", "#2A86B8")
 _DARK = ("#F2F4F7", "#FF8F45", "#2CC298", "#CC79A7", "#F0E442", "#56B4E9", "#E69F00", "#9DB7FF")
@@ -71,10 +71,10 @@ class RobustLine:
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper radii for verdicts: nothing proved is 0, nothing found is ∞ unless the answer is wrong."""
         lower = np.zeros(self.n_points) if self.certified is None else self.certified
-        if self.exact and self.certified is not None:
-            return lower, lower
         if self.empirical is not None:
             return lower, self.empirical
+        if self.exact:
+            return lower, lower
         return lower, np.full(self.n_points, np.inf) if self.wrong is None else np.where(self.wrong, 0.0, np.inf)
 
 
@@ -93,19 +93,29 @@ def largest_radius(lines: Sequence[RobustLine]) -> float:
     return _rounded_up(max(reaches)) if reaches else 1.0
 
 
-def staircase(radii: FloatArray, upto: float, most: int = MOST_STEPS) -> tuple[FloatArray, FloatArray]:
-    """The curve's corners up to a radius, that radius included; of very many, the last one in each narrow column."""
+def corners(radii: FloatArray, upto: float) -> tuple[FloatArray, FloatArray]:
+    """The curve's corners up to a radius, that radius included."""
     curve = robust_error_curve(radii)
     shown = curve.radius <= upto
     radius, error = curve.radius[shown], curve.error[shown]
-    if len(radius) > most:
-        column = np.floor(radius / upto * (most - 1)).astype(np.int64)
-        last = np.append(column[1:] != column[:-1], True)
-        last[0] = True
-        radius, error = radius[last], error[last]
     if radius[-1] < upto:
         radius, error = np.append(radius, upto), np.append(error, error[-1])
     return radius, error
+
+
+def staircase(radii: FloatArray, upto: float, kind: str, most: int = MOST_STEPS) -> tuple[FloatArray, FloatArray]:
+    """The corners as they are drawn: of very many, one in each narrow column, on the side where nothing is overstated.
+
+    A certified error rises to the column's last value at its first radius, an empirical one at its last.
+    """
+    radius, error = corners(radii, upto)
+    if len(radius) <= most:
+        return radius, error
+    column = np.floor(radius / upto * (most - 2)).astype(np.int64)
+    column[0] = -1  # the error at 0 is as it is
+    last = np.append(column[1:] != column[:-1], True)
+    first = np.append(True, last[:-1])
+    return radius[first if kind == CERTIFIED else last], error[last]
 
 
 def colour_of(style: Style, place: int) -> str:

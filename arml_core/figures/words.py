@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
+from ..digits import digits_down, digits_up
 from ..threat import NORM_NAMES
 from .palette import SHAPE_WORDS
 from .plane import Plane, Probe
 
 BALL_WORDS = {1.0: "diamond", 2.0: "disc", np.inf: "square"}
-SMALLEST_WRITTEN_OUT = 1e-4
+SMALLEST_WRITTEN_OUT, LARGEST_WRITTEN_OUT = 1e-4, 1e9
 
 
 def number(value: float) -> str:
-    """Three significant digits, as students write them: 0.438, 1.20, 12.0; below 0.0001 as 3.20e-05."""
+    """Three significant digits, as students write them: 0.438, 1.20, 12.0; very small or large as 3.20e-05."""
     if not np.isfinite(value):
         return "∞"
     if value == 0:
         return "0"
-    if abs(value) < SMALLEST_WRITTEN_OUT:
+    if not SMALLEST_WRITTEN_OUT <= abs(value) < LARGEST_WRITTEN_OUT:
         return f"{value:.2e}"
     digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
     return f"{value:.{digits}f}"
 
 
 def radius_down(value: float) -> str:
-    """A certified radius cut, not rounded, to three significant digits: what is shown is still proved.
-
-    Only what lies within a hundred-thousand-millionth (1e-11) below a number of three digits is written as that number.
-    """
-    return _to_three_digits(value, lambda steps: np.floor(steps + 1e-9))
+    """A certified radius cut, not rounded, to three significant digits: what is shown is still proved."""
+    return number(digits_down(value, 3))
 
 
 def radius_up(value: float) -> str:
     """The length of a step that was found, rounded up: one so long is really enough."""
-    return _to_three_digits(value, lambda steps: np.ceil(steps - 1e-9))
+    return number(digits_up(value, 3))
 
 
 def radius_near(value: float) -> str:
     """A radius that is known exactly, to the nearest number of three digits: never to be called safe or enough."""
-    return _to_three_digits(value, np.rint)
+    return number(float(f"{value:.2e}"))
 
 
 def percent(share: float) -> str:
@@ -50,13 +46,6 @@ def percent(share: float) -> str:
     if text == "100%" and share < 1:
         return ">99%"
     return "<1%" if text == "0%" and share > 0 else text
-
-
-def _to_three_digits(value: float, whole: Callable[[float], float]) -> str:
-    if not np.isfinite(value) or value == 0:
-        return number(value)
-    step = 10.0 ** (int(np.floor(np.log10(abs(value)))) - 2)
-    return number(float(whole(value / step) * step))
 
 
 def radius_interval(found: Probe | float) -> str:
@@ -85,7 +74,7 @@ def probe_words(plane: Plane, probe: Probe) -> str:
             f"The answer is **{answer}**. The smallest step that changes it has {norm} length "
             f"**{radius_near(probe.lower)}** (exact, to three digits): nothing inside the {ball} can."
         )
-    proved = f"The answer is **{answer}**. No step of {norm} length up to **{radius_down(probe.lower)}** changes it"
+    proved = f"The answer is **{answer}**. No step of {norm} length below **{radius_down(probe.lower)}** changes it"
     if np.isfinite(probe.upper):
         return f"{proved}; one of length **{radius_up(probe.upper)}** does. Between the two it is open."
     return f"{proved} (a proven lower bound)."

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..progress import Callback, report
-from ..rounding import FloatArray
+from ..rounding import FloatArray, norm
 from .network import ReLUNetwork
 
 BISECTIONS = 30
@@ -105,7 +105,7 @@ def _lowest(
         total += a @ b
         a = a @ w
     centre = np.einsum("nfd,nd->nf", a, x) + total
-    return np.asarray(centre - radius[:, None] * np.linalg.norm(a, axis=2))
+    return np.asarray(centre - radius[:, None] * norm(a))
 
 
 def _largest_certified(network: ReLUNetwork, x: FloatArray, labels: np.ndarray, correct: np.ndarray) -> FloatArray:

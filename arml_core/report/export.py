@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..datasets.table import write_csv
+from ..digits import as_written
 from .rows import CertifiedRows, Flips
 
 
@@ -16,7 +17,7 @@ def verdict_csv(rows: CertifiedRows, radius: float, flips: Flips) -> str:
     names, classes = rows.layout.feature_names, rows.layout.class_names
     labelled = rows.labels is not None
     header = ["line", *(["label"] if labelled else []), "answer", "lower", "upper", "exact"]
-    header += [f"verdict at {radius:g}", "answer after"]
+    header += [f"verdict at {as_written(radius)}", "answer after"]
     header += [f"before: {name}" for name in names] + [f"after: {name}" for name in names]
     verdicts = rows.verdict(radius)
 

@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from ..curves import robust_error_curve
+from ..digits import as_written
 from .rows import CertifiedRows, Flips, alone_words, changes_of, measured_in, step_alone
 from .summary import count_verdicts, largest_radius, radius_histogram, rounded_down, rounded_up
 from .svg import curve_svg, histogram_svg
@@ -88,7 +89,8 @@ def _summary(rows: CertifiedRows, radius: float) -> str:
     known = (
         f" {wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} wrong already: radius 0." if wrong else ""
     )
-    words = f"{len(rows):,} rows, each with its verdict at ε = {radius:g} ({escape(rows.threat.describe())}).{known}"
+    how = escape(rows.threat.describe())
+    words = f"{len(rows):,} rows, each with its verdict at ε = {as_written(radius)} ({how}).{known}"
     return f'<p>{words}</p>\n<div class="cards">{cards}</div>'
 
 
@@ -120,7 +122,7 @@ def _meaning(rows: CertifiedRows, radius: float) -> str:
     more = len(alone) - FEATURES_SHOWN
     rest = f'<p class="muted">… and {more:,} more features.</p>' if more > 0 else ""
     return (
-        f"<h2>What ε = {radius:g} means for each feature alone</h2>\n"
+        f"<h2>What ε = {as_written(radius)} means for each feature alone</h2>\n"
         f"<p>{measured_in(rows.layout, rows.threat)} If only this feature changes and the others stay, a change of "
         "size ε is this much in the file's units:</p>\n"
         '<div class="scroll"><table><tr><th>feature</th>'
@@ -146,8 +148,9 @@ def _table(rows: CertifiedRows, radius: float, flips: Flips) -> str:
         )
     title = "All rows" if len(rows) <= ROWS_SHOWN else f"The {ROWS_SHOWN} most fragile of {len(rows):,} rows"
     return (
-        f"<h2>{title}</h2>\n<p>The most fragile first. No change smaller than “proved” flips the answer; the change "
-        "in the last column, of size “found”, does.</p>\n"
+        f"<h2>{title}</h2>\n<p>The most fragile first. No change smaller than “proved” flips the answer; one of size "
+        "“found” does. The last column has it in the file's units, which may need a little more, rounded to five "
+        "digits: typed in like that it may just fail to flip. The CSV file of the changed rows has every digit.</p>\n"
         f'<div class="scroll"><table><tr><th class="n">line</th>{label_head}<th>answer</th><th class="n">proved</th>'
         f'<th class="n">found</th><th>verdict</th><th>what flips it</th></tr>{"".join(body)}</table></div>'
     )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets.table import Layout, counterfactuals_in_units
+from ..digits import digits_down
 from ..rounding import BoolArray, FloatArray, IntArray
 from ..threat import ThreatModel
 
@@ -99,7 +100,7 @@ def counterfactuals(rows: CertifiedRows, predict: Predict) -> Flips:
         return found
 
     wanted = np.where(rows.correct[:, None], rows.adversarial.astype(np.float64), np.nan)
-    raw = counterfactuals_in_units(rows.layout, rows.X, wanted, flips, rows.raw)
+    raw = counterfactuals_in_units(rows.layout.scaling, rows.X, wanted, flips, rows.raw)
     return Flips(raw, np.where(np.isfinite(raw).all(axis=1), answers, -1))
 
 
@@ -134,7 +135,7 @@ def alone_words(step: float | None) -> str:
     """One entry of :func:`step_alone` as it is shown."""
     if step is None:
         return "category"
-    return "frozen" if step == 0 else f"{step:.4g}"
+    return "frozen" if step == 0 else f"{digits_down(step, 4):g}"
 
 
 def changes_of(rows: CertifiedRows, row: int, after: FloatArray) -> list[Change]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..digits import digits_down, digits_up
 from ..rounding import FloatArray, IntArray
 
 VERDICTS = ("certified", "undecided", "attackable")
@@ -56,18 +57,9 @@ def radius_histogram(lower: FloatArray, verdicts: NDArray[np.str_], bins: int = 
 
 def rounded_down(values: FloatArray, digits: int = 4) -> FloatArray:
     """Cut to so many significant digits: what is shown as proved is still proved."""
-    return _to_digits(values, digits, np.floor)
+    return np.array([digits_down(value, digits) for value in values])
 
 
 def rounded_up(values: FloatArray, digits: int = 4) -> FloatArray:
     """The other direction, for the size of a change that was found."""
-    return _to_digits(values, digits, np.ceil)
-
-
-def _to_digits(values: FloatArray, digits: int, cut: np.ufunc) -> FloatArray:
-    out = np.array(values, dtype=np.float64)
-    usual = np.isfinite(out) & (out > 0)
-    power = np.floor(np.log10(out[usual])).astype(int) - digits + 1
-    texts = [f"{m:.0f}e{p}" for m, p in zip(cut(out[usual] / 10.0**power), power.tolist(), strict=True)]
-    out[usual] = [float(text) for text in texts]
-    return out
+    return np.array([digits_up(value, digits) for value in values])

@@ -8,7 +8,6 @@ from html import escape
 import numpy as np
 
 from ..curves import Curve
-from ..rounding import FloatArray
 from .summary import VERDICTS, Histogram
 
 WIDTH, HEIGHT = 620, 260
@@ -99,14 +98,15 @@ def curve_svg(curves: Sequence[tuple[str, Curve]], radius: float, top: float, al
     axes = _Axes(top, 1.0)
     drawn = []
     for style, curve in curves:
-        places = " ".join(f"{axes.x(x)},{axes.y(y)}" for x, y in _staircase(curve.radius, curve.error, top))
+        places = " ".join(f"{axes.x(x)},{axes.y(y)}" for x, y in _steps(curve, top))
         drawn.append(f'<polyline points="{places}" class="{escape(style)}" fill="none"/>')
     body = axes.frame("radius ε", "share of rows", y_percent=True) + "".join(drawn) + axes.radius_mark(radius)
     return _svg(body, alt)
 
 
-def _staircase(radii: FloatArray, errors: FloatArray, top: float) -> list[tuple[float, float]]:
+def _steps(curve: Curve, top: float) -> list[tuple[float, float]]:
     """The corners up to `top`; of several steps within a pixel only the last is drawn."""
+    radii, errors = curve.radius, curve.error
     shown = radii <= top
     pixel = np.floor(radii[shown] / top * (WIDTH - LEFT - RIGHT))
     last_of_pixel = np.append(pixel[1:] != pixel[:-1], True)

@@ -14,6 +14,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from arml_core.digits import as_written
+
 from .plain import plain
 from .visitor import PARAMETER, with_key, without_key
 
@@ -85,7 +87,7 @@ def written(value: Any) -> str:
         return "1" if value else "0"
     if isinstance(value, tuple):
         return "~".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return as_written(value) if isinstance(value, float) else str(value)
 
 
 def short(text: str) -> str:

@@ -116,7 +116,7 @@ def test_a_written_counterfactual_is_really_classified_differently(scaling: str)
     def flips(points: np.ndarray) -> np.ndarray:
         return nearest(data.X, data.y, points) != answers
 
-    raw = counterfactuals_in_units(data.layout, data.X, adversarial, flips)
+    raw = counterfactuals_in_units(data.layout.scaling, data.X, adversarial, flips)
     assert np.isnan(raw[5]).all()
     kept = np.delete(np.arange(80), 5)
     again, _ = read_table(write_csv(data.layout.feature_names, raw[kept].tolist()).encode())
@@ -138,7 +138,9 @@ def test_an_attack_found_by_the_engine_survives_the_file(n_neighbors: int) -> No
     rows = slice(0, 98, 7)
     answers = knn.predict(data.X[rows])
     attack = knn.attack(data.X[rows], answers, method="whitebox", random_state=0)
-    raw = counterfactuals_in_units(data.layout, data.X[rows], attack.adversarial, lambda x: knn.predict(x) != answers)
+    raw = counterfactuals_in_units(
+        data.layout.scaling, data.X[rows], attack.adversarial, lambda x: knn.predict(x) != answers
+    )
     named = [data.layout.class_names[answer] for answer in answers]
     rows_and_answers = [[*row, name] for row, name in zip(raw.tolist(), named, strict=True)]
     again, _ = read_table(write_csv([*data.layout.feature_names, "state"], rows_and_answers).encode())
@@ -157,6 +159,6 @@ def test_a_feature_that_does_not_move_keeps_its_digits() -> None:
     assert data is not None
     adversarial = data.X.copy()
     adversarial[:, 0] += 0.25
-    raw = counterfactuals_in_units(data.layout, data.X, adversarial, lambda x: x[:, 0] > data.X[:, 0], data.raw)
+    raw = counterfactuals_in_units(data.layout.scaling, data.X, adversarial, lambda x: x[:, 0] > data.X[:, 0], data.raw)
     assert (raw[:, 1] == data.raw[:, 1]).all()
     assert (raw[:, 0] > data.raw[:, 0]).all()

@@ -8,7 +8,14 @@ import plotly.graph_objects as go
 import pytest
 
 import arml_core as arml
-from arml_core.figures import RobustLine, curves_alt, curves_figure, curves_table, verdicts_spec, verdicts_table
+from arml_core.figures import (
+    RobustLine,
+    curves_alt,
+    curves_figure,
+    curves_table,
+    verdicts_spec,
+    verdicts_table,
+)
 from arml_core.figures.lines import MOST_LINES, colour_of, largest_radius, staircase, symbol_of
 from arml_core.figures.palette import DARK, LIGHT
 from arml_core.figures.verdicts import best_rows
@@ -132,16 +139,38 @@ def test_the_table_equals_the_plot() -> None:
     assert (low <= high).all()
 
 
-def test_many_steps_are_thinned_and_the_rest_is_exact() -> None:
-    radii = RNG.random(50_000)
-    x, y = staircase(radii, 0.8, most=300)
-    assert len(x) <= 302
-    assert x[0] == 0.0
+@pytest.mark.parametrize("kind", ["certified", "empirical"])
+def test_many_steps_are_thinned_to_the_side_where_nothing_is_overstated(kind: str) -> None:
+    radii = np.concatenate([RNG.random(50_000), np.linspace(0.50001, 0.50249, 30_000), [0.0]])
+    x, y = staircase(radii, 0.8, kind, most=300)
+    assert len(x) <= 300
+    assert (x[0], y[0]) == (0.0, float(arml.robust_error(radii, 0.0)))
     assert x[-1] == 0.8
-    np.testing.assert_array_equal(y, arml.robust_error(radii, x))
-    at = np.linspace(0, 0.8, 999)
-    drawn = y[np.searchsorted(x, at, side="right") - 1]
-    assert np.abs(drawn - arml.robust_error(radii, at)).max() < 0.005
+    at = np.unique(np.concatenate([np.linspace(0, 0.8, 999), np.linspace(0.5, 0.503, 999)]))
+    drawn, real = y[np.searchsorted(x, at, side="right") - 1], arml.robust_error(radii, at)
+    assert (drawn >= real).all() if kind == "certified" else (drawn <= real).all()
+    aside = 0.8 / 290 * (1 if kind == "certified" else -1)
+    moved = arml.robust_error(radii, np.maximum(at + aside, 0.0))
+    assert (drawn <= moved).all() if kind == "certified" else (drawn >= moved).all()
+
+
+def test_the_table_has_every_corner_and_a_band_that_holds_its_own_points() -> None:
+    radii = np.concatenate([np.linspace(0.50001, 0.50249, 6_000), [1.0]])
+    table = curves_table([RobustLine("m", radii)], 1.0, confidence=0.95)
+    at = np.linspace(0.5, 0.51, 501)
+    row = table.iloc[np.searchsorted(table["radius"], at, side="right") - 1]
+    np.testing.assert_array_equal(row["error"], arml.robust_error(radii, at))
+    drawn = traces(curves_figure([RobustLine("m", radii)], LIGHT, upto=1.0, confidence=0.95))
+    for side, above in (("low", False), ("high", True)):
+        edge = np.array([value_at(drawn[f"m, confidence, {side}"], epsilon) for epsilon in at])
+        assert (edge >= row["error"]).all() if above else (edge <= row["error"]).all()
+
+
+def test_an_exact_line_is_flipped_from_its_upper_side_on() -> None:
+    """Both sides of an exact radius are one number but for rounding; between the two nothing is known."""
+    line = RobustLine("a", np.array([0.49999999999998, 0.7]), np.array([0.5000000001, 0.7]), exact=True)
+    at = verdicts_table([line], 0.5).loc[0]
+    assert (at["certified"], at["attackable"], at["undecided"]) == (0.5, 0.0, 0.5)
 
 
 def test_points_that_never_fall_do_not_stretch_the_axis() -> None:

@@ -111,3 +111,17 @@ def test_a_trained_network_separates_blobs_and_repeats_itself():
     assert (networks[0].predict(x) == y).mean() > 0.98
     np.testing.assert_array_equal(networks[0].layers[0][0], networks[1].layers[0][0])
     assert np.median(crown_radius(networks[0], x[:20], y[:20])[0]) > 0.3
+
+
+@pytest.mark.parametrize("unit", [2.0**-600, 2.0**-560, 2.0**500])
+def test_the_scale_of_the_outputs_is_of_no_account(unit):
+    """The squares of these weights are no floats, but their norm is one."""
+    rng = np.random.default_rng(5)
+    network = random_network(rng, [3, 4, 3])
+    (w, b), (v, c) = network.layers
+    x = rng.standard_normal((6, 3))
+    y = network.predict(x)
+    expected, _ = crown_radius(network, x, y)
+    found, _ = crown_radius(ReLUNetwork(((w, b), (unit * v, unit * c))), x, y)
+    assert (expected > 0).any()
+    np.testing.assert_allclose(found, expected, rtol=1e-7)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...rounding import FloatArray
+from ..scaling import Scaling
 from .cells import safe_cell
-from .layout import Layout
 
 NUDGES = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
@@ -38,7 +38,7 @@ def _cell(value: object) -> str:
 
 
 def counterfactuals_in_units(
-    layout: Layout,
+    scaling: Scaling,
     x: FloatArray,
     adversarial: FloatArray,
     flips: Callable[[FloatArray], NDArray[np.bool_]],
@@ -53,14 +53,14 @@ def counterfactuals_in_units(
     move then keeps its number to the last digit.
     """
     raw = np.full(adversarial.shape, np.nan)
-    at_rest = layout.to_units(x) if own is None else own
+    at_rest = scaling.inverse(x) if own is None else own
     moves = adversarial != x
     waiting = np.asarray(np.isfinite(adversarial).all(axis=1))
     for nudge in NUDGES:
         if not waiting.any():
             break
-        tried = np.where(moves, layout.to_units(adversarial + nudge * (adversarial - x)), at_rest)
-        again = layout.from_units(np.where(waiting[:, None], tried, at_rest))
+        tried = np.where(moves, scaling.inverse(adversarial + nudge * (adversarial - x)), at_rest)
+        again = scaling.transform(np.where(waiting[:, None], tried, at_rest))
         good = waiting & flips(again)
         raw[good] = tried[good]
         waiting &= ~good

@@ -7,7 +7,7 @@ import streamlit as st
 
 from arml_core.figures.rows import BARS_SHOWN, change_alt, change_figure, changes_table
 from arml_core.figures.words import radius_down, radius_near, radius_up
-from arml_core.report import CertifiedRows, Flips, changes_of
+from arml_core.report import CertifiedRows, Flips, changes_of, rounded_down
 
 from ..chart import show_chart
 from ..csv_out import csv_button
@@ -32,8 +32,9 @@ def show_row(results: Results, position: int) -> None:
     more = f" The {BARS_SHOWN} largest of {len(changes)} features are drawn." if len(changes) > BARS_SHOWN else ""
     st.caption(f"Look for the longest bars: these features flip the row. Numbers are in the file's units.{more}")
     frame = changes_table(changes)
+    shown = frame.assign(**{"safe alone": rounded_down(frame["safe alone"].to_numpy(dtype=float))})
     st.dataframe(
-        frame,
+        shown,
         hide_index=True,
         width="stretch",
         key="cf_before_after",
@@ -78,9 +79,12 @@ def row_words(rows: CertifiedRows, flips: Flips) -> str:
             f"{start}The smallest change that flips it{to} has {norm} length **{radius_near(lower)}** (exact, to "
             "three digits): nothing smaller does."
         )
-    proved = f"{start}No change of {norm} length up to **{radius_down(lower)}** flips it: proved."
+    proved = f"{start}No change of {norm} length below **{radius_down(lower)}** flips it: proved."
     if not np.isfinite(upper):
         return f"{proved} No change that flips it is known yet."
     if not flips.known[0]:
         return f"{proved} One of length {radius_up(upper)} flips it, but not after rounding to the file's units."
-    return f"{proved} The one below, of length **{radius_up(upper)}**, flips it{to}. Between the two it is open."
+    move = rows.layout.from_units(flips.raw) - rows.X
+    listed = float(rows.threat.resolve(move.shape[1]).size(move)[0])  # in the file's units it may have grown
+    length = radius_up(max(upper, listed))
+    return f"{proved} The one shown here, of length **{length}**, flips it{to}. Between the two it is open."

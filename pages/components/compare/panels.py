@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
+from arml_core.digits import as_written
 from arml_core.figures import curves_alt, curves_spec, curves_table, verdicts_spec, verdicts_table
 from arml_core.figures.curves import CONFIDENCE
 from arml_core.figures.lines import largest_radius
@@ -264,7 +265,7 @@ def pinned_link(scene: Scene, epsilon: float) -> str:
     view = CHOICES.current()
     shipped = dict.fromkeys(run.key for runs in scene.chosen.values() for run in runs if run.job is None)
     own = dict.fromkeys(run.key for runs in scene.chosen.values() for run in runs if run.job is not None)
-    query = CHOICES.query() | {"data": write_names(scene.data), "k": str(scene.k), "eps": f"{epsilon:g}"}
+    query = CHOICES.query() | {"data": write_names(scene.data), "k": str(scene.k), "eps": as_written(epsilon)}
     query |= {"norm": str(scene.norm), "limits": str(scene.limit)}
     if view.methods is not None or not shipped:
         query["methods"] = write_names(tuple(shipped))

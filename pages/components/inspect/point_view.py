@@ -111,7 +111,7 @@ def point_words(data: Dataset, study: Study) -> str:
             f"{start}The smallest step that changes it{to} has {norm} length **{radius_near(study.lower)}** "
             "(exact, to three digits): nothing smaller does."
         )
-    safe = f"{start}No step of {norm} length up to **{radius_down(study.lower)}** changes it: proved. "
+    safe = f"{start}No step of {norm} length below **{radius_down(study.lower)}** changes it: proved. "
     if study.twin is None:
         return safe + ("No step that changes it is known." if study.stage >= 3 else "")
     return f"{safe}One of length **{radius_up(study.upper)}** changes it{to}. Between the two it is open."

@@ -1,0 +1,39 @@
+"""Numbers with few digits that keep a promise: what is proved is never written larger, what was found never smaller.
+
+A written number stands for the float that Python reads from it; compared with the value as floats, it lies on the right
+side or is the same.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def digits_down(value: float, digits: int) -> float:
+    """The largest number of so many significant digits that is at most `value` (0 or more)."""
+    return _beside(value, digits, -1)
+
+
+def digits_up(value: float, digits: int) -> float:
+    """The smallest number of so many significant digits that is at least `value` (0 or more)."""
+    return _beside(value, digits, 1)
+
+
+def as_written(value: float) -> str:
+    """As few digits as tell the number from every other: read again, it is the same."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
+def _beside(value: float, digits: int, side: int) -> float:
+    value = float(value)
+    if value == 0 or not math.isfinite(value):
+        return value
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    whole, power = int(mantissa.replace(".", "")), int(exponent) - digits + 1
+    near = float(f"{whole}e{power}")
+    if (near - value) * side >= 0:
+        return near
+    if side < 0 and whole == 10 ** (digits - 1):  # from 1.00 down to 0.999, not to 0.99
+        whole, power = 10 * whole, power - 1
+    return float(f"{whole + side}e{power}")
