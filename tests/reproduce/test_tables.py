@@ -181,6 +181,25 @@ def test_the_page_has_every_number_of_both_tables(tmp_path):
     assert "Outside what has to hold: ARML on Splice, boundary attack inside [0, 1]." in report(tmp_path)
 
 
+def test_the_page_says_why_an_attack_on_another_metric_is_far_from_the_papers(tmp_path):
+    theirs = published.errors("splice", "nca", "empirical")
+
+    def page(change: float, certified: float = 0.0, n: int = 1000, **options) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        attacked = with_errors(theirs + change, n=n)
+        add_result(folder, evaluation(learner="nca", column="boundary-box", radii=attacked, options=options))
+        proved = np.minimum(published.errors("splice", "nca", "certified") + certified, 1.0)
+        add_result(folder, evaluation(learner="nca", column="theorem1", radii=with_errors(proved)))
+        return report(folder).split("The attack on other metrics")[-1][:400]
+
+    name = "NCA on Splice, boundary attack inside [0, 1]"
+    assert name not in page(0.05, steps=25_000)
+    assert f"{name}: stopped early" in page(-0.1, steps=5_000)
+    assert f"{name}: against another metric" in page(0.1, certified=0.05, steps=25_000)
+    assert f"{name}: on fewer points" in page(0.1, n=100, steps=25_000)
+    assert f"{name}: for a reason that is not known" in page(0.1, steps=25_000)
+
+
 def test_the_page_says_what_is_not_computed_yet(tmp_path):
     for learner in METHODS:
         if learner not in ("nca", "lfda"):
