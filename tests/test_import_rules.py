@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 LAYERS = [  # a part may import its own layer and the ones above it in this list
-    {"rounding", "errors", "progress", "device", "home", "threads", "parallel", "precision", "npz"},
+    {"rounding", "digits", "errors", "progress", "device", "home", "threads", "parallel", "precision", "npz"},
     {"metric", "threat", "datasets"},
     {"screen", "reference", "checks", "unrounded"},
     {"certify", "attack", "nearby"},
