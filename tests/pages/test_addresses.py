@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.address import Choices, read_changes, whole, write_choices
+from pages.components.address import Choices, read_changes, whole, write_choices, written
 from pages.components.certify.choices import CHOICES as CERTIFY
 from pages.components.compare.choices import CHOICES as COMPARE
 from pages.components.inspect.choices import CHOICES as INSPECT
@@ -251,11 +251,17 @@ def check_reader(choices: Choices[Any], name: str, text: str) -> None:
         return
     chosen = replace(choices.base, **changes)
     query = write_choices(chosen, choices.base, choices.writers)
-    for written in query.values():
-        written.encode()
+    for text in query.values():
+        text.encode()
     again, refused = read_changes(query, choices.readers)
     assert not refused
     assert write_choices(replace(choices.base, **again), choices.base, choices.writers) == query
+
+
+@given(st.floats(allow_nan=False))
+def test_a_number_in_the_address_is_the_number_itself(value: float) -> None:
+    """A verdict at 0.37825798 may be another one at 0.378258."""
+    assert float(written(value)) == value
 
 
 @pytest.mark.parametrize("text", ["0000000019999999999", "9" * 5000, "0" * 5000, "1" + "0" * 9])

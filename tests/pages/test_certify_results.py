@@ -24,9 +24,11 @@ from pages.components.certify.downloads import report_text, settings_of
 from pages.components.certify.prepare import prepare
 from pages.components.certify.progress import line_of
 from pages.components.certify.results import Results, Work, results_of, with_attack, work_of
+from pages.components.certify.row_view import row_words
 from pages.components.certify.snippet import python_lines
 from pages.components.certify.sources import find_sources
 from pages.components.certify.verdicts_step import radius_of
+from tests.test_report import certified, data_of
 
 from .app import ROOT, address
 from .test_certify import SAMPLES, certifiable, page, said
@@ -387,3 +389,18 @@ def test_jobs_of_other_rows_are_not_shown() -> None:
     other = page(file="bottles", use='{"label":"machine"}', jobs=address(app)["jobs"])
     assert not other.metric
     assert certifiable(other)
+
+
+def test_a_change_that_grew_in_the_files_units_is_named_with_the_length_it_has() -> None:
+    """Time stamps in nanoseconds are 256 apart as floats: a change is rounded to the next one."""
+    steps = [0, 3, 7, 8, 12, 20, 21, 25, 31, 40]
+    text = "\n".join(["t,state", *(f"{1_700_000_000_000_000_000 + 256 * k},{'ab'[k > 15]}" for k in steps)])
+    rows, flips, _ = certified(data_of(text.encode(), "state"))
+    move = rows.layout.from_units(flips.raw) - rows.X
+    grown = np.flatnonzero(flips.known & (np.abs(move[:, 0]) > 1.01 * rows.upper))
+    assert len(grown)
+    at = grown[:1]
+    shown = replace(rows.take(at), exact=np.array([False]))
+    words = row_words(shown, replace(flips, raw=flips.raw[at], answers=flips.answers[at]))
+    length = float(re.findall(r"\*\*([\d.]+)\*\*", words)[-1])
+    assert abs(move[at[0], 0]) <= length <= 1.01 * abs(move[at[0], 0])
