@@ -3,7 +3,8 @@
 From a place a, let `beyond` be a lower bound on the distance to every training point outside a's list. At a point q
 they are all at least ``beyond - d(a, q)`` away; while the K-th nearest of the list is closer than that, the list
 decides, and the rest of the training set need not be looked at. A list is sorted by distance from a, so the same holds
-for its head: its tail, if it has one, is looked at only once q has moved far enough from a. Every answer is the
+for its head: its tail, if it has one, is looked at only once q has moved far enough from a. A list costs more than an
+answer: a walker whose steps are longer than its last list could take is not given a new one. Every answer is the
 classifier's own: bounds rule out, and where they leave doubt the distances that decide are computed, or the
 classifier is asked.
 """
@@ -26,6 +27,7 @@ LOOKED_AT = 16  # beyond the K, where float32 cannot decide
 LISTED = 2048  # on a whole list of a large training set; fewer where the lists of all walkers would not fit
 LIST_BYTES = 256 * 2**20  # of the offsets of all lists
 LARGE_BYTES = 32 * 2**20  # of a training set that is slow to go through: lists of a smaller one have no tail
+TRY_AGAIN = 64  # answers after which everybody who needs a list gets one, however long the steps are
 
 Predict = Callable[[NDArray[np.floating], IntArray], IntArray]
 
@@ -63,6 +65,9 @@ class NearbyPredictor:
         self.beyond = np.full(n, -np.inf)  # no place yet
         self.listed = np.zeros((n, listed), dtype=np.intp)  # in class order
         self.spent = np.zeros(n, dtype=np.intp)  # how much of the tail has been looked at, time and again
+        self.takes = np.full(n, np.inf)  # about how far from its place the last list could be used
+        self.last_at = np.full((n, rank), np.nan)  # where the walker was asked about before
+        self.n_calls = 0
         self.far = np.zeros((n, listed))  # a lower bound on the lengths of the offsets, ascending
         self.offset = torch.zeros((n, listed, rank), dtype=torch.float32)  # from the place
         self.squares = torch.zeros((n, listed), dtype=torch.float32)  # of their lengths; inf for what is left out
@@ -73,7 +78,7 @@ class NearbyPredictor:
             return self._predict(points, walkers)
         u, slack = self.reference.embed(points)
         codes, outgrown = self._from_lists(points, u, slack, walkers)
-        rows = np.flatnonzero(outgrown)
+        rows = np.flatnonzero(outgrown & self._is_worth_a_list(u, walkers))
         if len(rows):
             self._look_up(u[rows], slack[rows], walkers[rows])
             codes[rows], outgrown[rows] = self._from_lists(points[rows], u[rows], slack[rows], walkers[rows])
@@ -81,6 +86,14 @@ class NearbyPredictor:
         if len(rows):
             codes[rows] = self._predict(points[rows], walkers[rows])
         return codes
+
+    def _is_worth_a_list(self, u: FloatArray, walkers: IntArray) -> BoolArray:
+        """Whether the next step, if it is as long as this one, will not lead beyond a list made now."""
+        with np.errstate(over="ignore"):
+            step = np.linalg.norm(u - self.last_at[walkers], axis=1)
+        self.last_at[walkers] = u
+        self.n_calls += 1
+        return np.asarray(~(step > self.takes[walkers])) | (self.n_calls % TRY_AGAIN == 0)
 
     def _look_up(self, u: FloatArray, slack: FloatArray, walkers: IntArray) -> None:
         """Make the lists of some walkers anew, around the places they are at now."""
@@ -109,6 +122,7 @@ class NearbyPredictor:
         self.spent[who] = 0
         self.slack[who] = max(reference.slack[listed].max(), slack) / unit
         self.beyond[who] = beyond / unit
+        self.takes[who] = beyond - far[self.k - 1] * unit  # half of it for certain; moves are seldom straight away
         self.far[who] = far * (1 - gamma(len(at) + 8))
         squares = far**2
         if self.exclude is not None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.nearby import HEAD, LARGE_BYTES, NearbyPredictor
+from arml_core.nearby import HEAD, LARGE_BYTES, TRY_AGAIN, NearbyPredictor
 
 
 def problem(seed, n_train, n_features, n_classes, kind):
@@ -94,6 +94,44 @@ def test_a_short_walk_is_decided_by_the_lists():
     assert looked_up[0] == 20
     assert sum(looked_up[1:]) <= 20  # of 780: hardly anybody outgrows a list
     assert not asked
+
+
+@pytest.mark.parametrize("with_tails", [False, True])
+def test_who_takes_long_steps_gets_no_lists_until_the_steps_are_short(with_tails):
+    x, y, metric = problem(4, 3000, 6, 3, "plain")
+    rng = np.random.default_rng(1)
+    plain, nearby, asked = predictors(x, y, metric, 5, 20, None, with_tails)
+    home, everybody = x[:20].copy(), np.arange(20)
+    listed = []
+    look_up = nearby._look_up
+    nearby._look_up = lambda u, slack, walkers: (listed.append(len(walkers)), look_up(u, slack, walkers))
+
+    def walk(stride, n_steps):
+        listed.clear(), asked.clear()
+        for _ in range(n_steps):
+            at = home + stride * rng.standard_normal(home.shape)
+            assert np.array_equal(nearby(at, everybody), plain(at, everybody))
+        return sum(listed), sum(asked)
+
+    n_lists, n_asked = walk(3.0, 100)
+    assert n_lists <= 20 * 3  # the first ones, and again after a while
+    assert n_asked >= 20 * 90
+    n_lists, n_asked = walk(1e-3, 100)
+    assert n_lists <= 20 * 3
+    assert n_asked <= 20 * 2  # the step back home is a long one
+
+
+def test_a_list_that_was_good_for_nothing_is_not_the_last():
+    rng = np.random.default_rng(3)
+    x = np.concatenate([np.zeros((500, 2)), 10 + rng.standard_normal((500, 2))])
+    plain, nearby, asked = predictors(x, rng.integers(0, 2, 1000), None, 3, 1, None)
+    walker = np.array([0])
+    nearby(np.zeros((1, 2)), walker)
+    assert nearby.takes[0] <= 0  # as many as are on the list lie just beyond it
+    for step in range(2 * TRY_AGAIN):
+        point = np.full((1, 2), 10 + 1e-4 * step)
+        assert nearby(point, walker) == plain(point, walker)
+    assert sum(asked) <= TRY_AGAIN
 
 
 @pytest.mark.parametrize("with_tails", [False, True])
