@@ -119,7 +119,7 @@ def test_the_lines_from_shipped_results_run_too(tmp_path, monkeypatch, view: dic
     assert printed.rstrip("\n") == verdicts_table(chart.lines, 0.2).to_string()
 
 
-def test_the_lines_of_a_shipped_metric_load_it_and_print_the_pages_numbers(monkeypatch) -> None:
+def test_the_lines_of_a_shipped_metric_load_it_and_print_the_pages_numbers(paper_data, monkeypatch) -> None:
     """A training's last bits depend on the processor; on Splice they moved ARML's error by 0.014."""
     (chart,) = charts_of(data=("splice",), methods=("arml",), k=1)
     monkeypatch.chdir(ROOT)
