@@ -15,6 +15,13 @@ button[data-variant=segmented_control][data-selected]:not([data-disabled]),
 [data-testid=stSliderThumbValue] {color: inherit;}
 """
 """White is read on the accent, and the accent is seen on a dark page; as text there it would be too dark."""
+HEADING = "page-heading"
+"""The class of a heading for those who listen to a page; the navigation shows everybody else where they are."""
+HEADING_CSS = f"""
+[data-testid=stElementContainer]:has(.{HEADING}) {{
+  position: absolute; width: 1px; min-width: 0; height: 1px; overflow: hidden; clip-path: inset(50%);
+}}
+"""
 STACKED_CSS = f"""
 @media (max-width: 640px) {{
   [class*=st-key-{STACKED}] thead {{display: none;}}
@@ -35,4 +42,4 @@ SCROLL_CSS = """
 
 def page_css(style: Style) -> str:
     """The rules of every page."""
-    return ROOM_CSS + CSV_CSS + TEXT_CSS + STACKED_CSS + SCROLL_CSS.format(paper=style.paper)
+    return ROOM_CSS + CSV_CSS + TEXT_CSS + HEADING_CSS + STACKED_CSS + SCROLL_CSS.format(paper=style.paper)

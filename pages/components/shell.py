@@ -9,7 +9,7 @@ import streamlit as st
 from arml_core.jobs import upload_lifetime
 from arml_core.jobs.slots import Limits
 
-from .looks import page_css
+from .looks import HEADING, page_css
 from .plain import plain
 from .theme import current_style
 
@@ -64,6 +64,8 @@ def enter(page: str) -> bool:
         navigation()
         st.rerun()
     _refuse_bad_settings()
+    if page != PAGES[0][0]:  # the first has a heading for everybody
+        st.html(f'<h1 class="{HEADING}">{dict(PAGES)[page]}</h1>')
     stayed = st.session_state.get(PAGE) == page
     st.session_state[PAGE] = page
     return stayed

@@ -12,6 +12,12 @@ WIDTHS = {390: 844, 1280: 900, 1920: 1080}
 WIDER = """() => [document.scrollingElement, document.querySelector('[data-testid=stMain]')]
   .filter(part => part.scrollWidth > part.clientWidth).map(part => `${part.tagName}: ${part.scrollWidth}`)"""
 """What can be scrolled sideways: the window, or the part of it that scrolls."""
+HEADING = "h1.page-heading"
+FIRST = """kind => {
+  const place = document.querySelector(kind).closest('[data-testid=stElementContainer]');
+  const box = place.getBoundingClientRect();
+  return {width: box.width, height: box.height, position: getComputedStyle(place).position};
+}"""
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -27,6 +33,19 @@ def test_nothing_overflows_in_either_theme(open_page, path: str, width: int, dar
     shade = page.evaluate("() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
     assert shade == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")
     assert page.locator(".arml-chart").first.bounding_box()["width"] <= width
+
+
+@pytest.mark.parametrize("name", ["Playground", "Train", "Compare", "Certify", "Inspect", "Paper"])
+def test_a_page_names_itself_to_those_who_listen_and_takes_no_room_for_it(open_page, name: str) -> None:
+    page = open_page(f"/{name.lower()}", chart=False)
+    heading = page.get_by_role("heading", level=1)
+    heading.wait_for(state="attached")
+    assert heading.all_inner_texts() == [name]
+    assert page.locator(f"[data-testid=stMain] {HEADING}").count() == 1
+    first = page.evaluate(FIRST, HEADING)
+    assert first["width"] <= 1
+    assert first["height"] <= 1
+    assert first["position"] == "absolute"
 
 
 TABLES = """() => [...document.querySelectorAll('[data-testid=stTable] > div')].map(e => ({
