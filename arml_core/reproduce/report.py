@@ -119,7 +119,7 @@ def _agreement(tables: Tables) -> Iterator[str]:
 def _far_attacks(tables: Tables) -> Iterator[str]:
     """Why the boundary attack on the other metrics is further from the paper's than it may be on the first two."""
     words = {
-        "steps": "stopped early, as above",
+        "steps": "stopped early (the rows say after how many steps), so their errors are too small",
         "metric": "against another metric than the paper's, as their certified errors show",
         "points": "on fewer points; two standard deviations of what drawing so few adds leave less than that",
         "open": "for a reason that is not known",

@@ -88,6 +88,30 @@ def test_observations_that_fail_say_where():
     assert finding([], 1).holds is None
 
 
+def test_attacks_that_were_stopped_early_do_not_decide_who_is_more_robust():
+    def attacks(**steps):
+        errors = {"euclidean": 0.5, "lmnn": 0.2, "nca": 0.8, "arml": 0.4}
+        return [
+            evaluation("mnist", learner, "boundary-box", with_errors([0.1, *[error] * 5], "mnist"), options=options)
+            for learner, error in errors.items()
+            for options in [{"steps": steps.get(learner, 25_000)}]
+        ]
+
+    whole = attacks()
+    assert "except LMNN on MNIST" in finding(whole, 1, "boundary-box").text
+    assert "LMNN on MNIST" in finding(whole, 3, "boundary-box").text
+    some = attacks(lmnn=5000)
+    for number in (1, 3):
+        found = finding(some, number, "boundary-box")
+        assert found.holds
+        assert found.text.endswith(". Not counted, because the attack was stopped early: LMNN on MNIST.")
+    assert "on 1 of 1 datasets" in finding(some, 2, "boundary-box").text  # clean errors need no steps
+    for number, first in ((1, {"euclidean": 5000, "lmnn": 5000}), (3, {"arml": 5000})):
+        found = finding(attacks(**first), number, "boundary-box")
+        assert found.holds is None
+        assert found.text.startswith("Not counted, because the attack was stopped early: ")
+
+
 def test_learners_are_compared_on_the_points_all_of_them_have():
     tables = Tables.of([evaluation(radii=[0.1, 0.1, 9, 9]), evaluation(learner="nca", radii=[0.1, 0.1])])
     assert tables.common("splice", "exact")["arml"][-1] == 1.0
