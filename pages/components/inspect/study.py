@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arml_core.datasets import Dataset
+from arml_core.datasets.table import counterfactuals_in_units
 from arml_core.figures.metric import Anatomy, anatomy
 from arml_core.figures.trail import Mark, best
 from arml_core.knn import MahalanobisKNN
@@ -53,7 +54,8 @@ class Question:
 class Study:
     """What is known about a point so far. Fields are filled one after the other; `stage` counts them.
 
-    `neighbours` are training rows, nearest first; `twin` is the smallest known change that gives another answer.
+    `neighbours` are training rows, nearest first; `twin` is the smallest known change that gives another answer, and
+    `twin_in_units` the same in the dataset's own units, which gives it too; NaN where these units are too coarse.
     """
 
     question: Question
@@ -66,6 +68,7 @@ class Study:
     marks: list[Mark] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     twin: Any = None
+    twin_in_units: Any = None
     twin_answer: int = -1
     twin_neighbours: Any = None
     voters: list[dict[str, Any]] = field(default_factory=list)
@@ -159,14 +162,14 @@ def pursue(prepared: Prepared, study: Study, seconds: float, say: Callable[[str]
         say("attacking: looking for a small step that changes the answer")
         found = knn.attack(points, labels, threat=threat, exclude=exclude)
         upper = float(found.upper[0])
-        twin = _twin(prepared, knn, study.x, study.neighbours, found.adversarial[0], exclude)
+        twin = _twin(prepared, knn, study, study.neighbours, found.adversarial[0], exclude)
         study.learn(**twin, marks=[*study.marks, Mark("whitebox", 0.0, upper)], stage=2)
     if study.searched < seconds:
         say(f"searching from both sides, up to {seconds:g} s")
         both = knn.certify(points, labels, method="search", threat=threat, exclude=exclude, budget=seconds)
         mark = Mark("search", float(both.lower[0]), float(both.upper[0]), bool(both.exact[0]))
         closer = mark.upper < study.upper
-        twin = _twin(prepared, knn, study.x, study.neighbours, both.adversarial[0], exclude) if closer else {}
+        twin = _twin(prepared, knn, study, study.neighbours, both.adversarial[0], exclude) if closer else {}
         rest = [other for other in study.marks if other.method not in ("search", "whitebox")]
         attack = [other for other in study.marks if other.method == "whitebox"]
         study.learn(**twin, marks=[*rest, mark, *attack], searched=seconds, stage=3)
@@ -201,18 +204,27 @@ def _look(
     if ask.k == 1 and threat.norm == 2:
         exact = knn.certify(points, labels, method="exact", threat=threat, exclude=exclude)
         marks.append(Mark("exact", float(exact.lower[0]), float(exact.upper[0]), bool(exact.exact[0])))
-        found |= _twin(prepared, knn, study.x, near, exact.adversarial[0], exclude)
+        found |= _twin(prepared, knn, study, near, exact.adversarial[0], exclude)
     return found | {"marks": marks, "notes": notes}
 
 
-def _twin(prepared: Prepared, knn: MahalanobisKNN, x: Any, near: Any, twin: Any, exclude: Any) -> dict[str, Any]:
+def _twin(
+    prepared: Prepared, knn: MahalanobisKNN, study: Study, near: Any, twin: Any, exclude: Any
+) -> dict[str, Any]:
     """A twin with its answer and its neighbours, as fields of the study; nothing if no attack succeeded (NaN)."""
     if not np.isfinite(twin).all():
         return {}
+    x, scaling = study.x, prepared.data.scaling
     moved = knn.kneighbors(twin[None], exclude=exclude)[1][0]
+    answer, other = (int(knn.predict(point[None], exclude=exclude)[0]) for point in (x, twin))
+
+    def flips(points: Any) -> Any:
+        return knn.predict(points, exclude=exclude) != answer
+
     return {
         "twin": twin,
-        "twin_answer": int(knn.predict(twin[None], exclude=exclude)[0]),
+        "twin_in_units": counterfactuals_in_units(scaling, x[None].astype(float), twin[None].astype(float), flips)[0],
+        "twin_answer": other,
         "twin_neighbours": moved,
         "voters": voters(prepared, x, near, twin, moved),
     }
@@ -278,7 +290,6 @@ def changes(data: Dataset, study: Study) -> list[Change]:
 
 def twin_rows(data: Dataset, study: Study) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of the twin as a table: every feature in the dataset's units and as it is certified."""
-    before, after = data.scaling.inverse(np.stack([study.x, study.twin]))
     header = ["feature", "before", "after", "scaled before", "scaled after"]
-    columns = (data.feature_names, before, after, study.x, study.twin)
+    columns = (data.feature_names, data.scaling.inverse(study.x), study.twin_in_units, study.x, study.twin)
     return header, [list(row) for row in zip(*columns, strict=True)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from arml_core.figures.words import radius_down, radius_near, radius_up
+from arml_core.knn import MahalanobisKNN
 from arml_core.metric import Metric
 from pages.components.inspect.point_view import height_of
 from pages.components.inspect.study import Prepared, Question, begin, changes, hunt, pursue, twin_rows
@@ -142,6 +145,25 @@ def test_before_and_after_are_in_the_datasets_units_and_come_back_to_the_same_po
     moved = changes(prepared.data, study)
     assert [abs(c.step) for c in moved] == sorted((abs(c.step) for c in moved), reverse=True)
     assert_allclose([c.alone for c in moved], [study.lower * scaling.scale["abc".index(c.feature)] for c in moved])
+
+
+def test_the_twin_in_the_datasets_units_flips_the_answer_too_or_is_not_given() -> None:
+    prepared = blobs(apart=3.0, scale=1e-3)
+    data, coarse = prepared.data, []
+    scaling = replace(data.scaling, offset=np.full(3, 1e9))  # in these units the numbers have 7 digits left
+    prepared = Prepared(
+        replace(data, X_train=scaling.transform(scaling.inverse(data.X_train)), scaling=scaling), prepared.metric
+    )
+    knn = MahalanobisKNN(1).fit(prepared.data.X_train, data.y_train)
+    for row in range(24):
+        study = pursue(prepared, begin(prepared, Question("train", row, 1, "l2", own=False)), 0.05, quiet)
+        if study.twin is None:  # answered wrong
+            continue
+        after = np.array([cells[2] for cells in twin_rows(prepared.data, study)[1]])
+        coarse.append(np.isnan(after).all())
+        if not coarse[-1]:
+            assert knn.predict(scaling.transform(after)[None], exclude=[row])[0] == study.twin_answer
+    assert 0 < sum(coarse) < len(coarse)
 
 
 def test_another_one_that_is_answered_wrong_really_is() -> None:
