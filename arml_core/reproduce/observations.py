@@ -77,8 +77,8 @@ def _less_robust(tables: Tables, column: str) -> Finding:
     if not compared:
         return Finding(1, column, None, _nothing(early))
     text = (
-        f"NCA or LMNN has a clean error at most the Euclidean metric's in {cleaner} of {pairs} cases; its robust "
-        f"error is never the smaller one in {compared} cases other than Splice"
+        f"NCA or LMNN has a clean error at most the Euclidean metric's in {cleaner} of {pairs} cases; in the "
+        f"{compared} cases compared, Splice apart, its robust error is never the smaller one"
     )
     text += f", except {listed(exceptions)}." if exceptions else "."
     text += _not_counted(early)
