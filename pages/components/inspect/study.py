@@ -208,9 +208,7 @@ def _look(
     return found | {"marks": marks, "notes": notes}
 
 
-def _twin(
-    prepared: Prepared, knn: MahalanobisKNN, study: Study, near: Any, twin: Any, exclude: Any
-) -> dict[str, Any]:
+def _twin(prepared: Prepared, knn: MahalanobisKNN, study: Study, near: Any, twin: Any, exclude: Any) -> dict[str, Any]:
     """A twin with its answer and its neighbours, as fields of the study; nothing if no attack succeeded (NaN)."""
     if not np.isfinite(twin).all():
         return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pandas as pd
@@ -301,3 +302,11 @@ def test_names_in_the_address(text: str) -> None:
 def test_what_is_no_name_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="up to 500 names"):
         names(text)
+
+
+def test_the_copied_link_names_the_radius_to_the_last_digit(monkeypatch) -> None:
+    monkeypatch.setattr(panels, "on_demand", lambda label, key, content: content())
+    app = page(eps="0.12345678901234566")
+    link = next(block.value for block in app.code if "eps=" in block.value)
+    (radius,) = parse_qs(urlsplit(link.strip()).query)["eps"]
+    assert float(radius) == 0.12345678901234566
