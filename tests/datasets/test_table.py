@@ -99,9 +99,49 @@ def test_remedies_for_several_columns_add_up() -> None:
 
 
 def test_with_a_decimal_comma_a_point_is_no_decimal_sign() -> None:
-    column = table_of(b"x;label\n1,5;a\n1.5;b\n1.234,5;a\n7;b\n", separator=";", decimal=",").column("x")
+    column = table_of(b"x;label\n1,5;a\n1.5;b\n1.234;a\n7;b\n", separator=";", decimal=",").column("x")
     assert column.kinds.tolist() == [0, 3, 3, 0]
     assert column.values[[0, 3]].tolist() == [1.5, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "decimal", "number"),
+    [
+        ("2.256,93", ",", 2256.93),
+        ("-1.234.567,8", ",", -1234567.8),
+        ("1 234,5", ",", 1234.5),
+        ("1\u202f234\u202f567,5", ",", 1234567.5),
+        ("1'234.5", ".", 1234.5),
+        ("+1,234.56", ".", 1234.56),
+    ],
+)
+def test_thousands_may_be_set_apart_before_a_decimal_sign(cell: str, decimal: str, number: float) -> None:
+    content = f"x|label\n{cell}|a\n7|b\n".encode()
+    column = table_of(content, separator="|", decimal=decimal, encoding="utf-8").column("x")
+    assert column.values.tolist() == [number, 7.0]
+    assert column.kinds.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize(
+    "cell",
+    ["1.234.567", "1 234", "12,34.5", "1234.567,8", "1234,567.8", "1.234 567,8", "1.234,567.8", "1.23,4", ".234,5"],
+)
+def test_what_could_mean_two_numbers_is_none(cell: str, decimal: str) -> None:
+    column = table_of(f"x|label\n{cell}|a\n7|b\n".encode(), separator="|", decimal=decimal).column("x")
+    assert column.kinds.tolist() == [3, 0]
+
+
+def test_a_column_with_points_between_thousands_is_asked_about_as_one_with_decimal_commas() -> None:
+    content = b"x;label\n2.256,93;a\n987,10;b\n1.001,00;a\n"
+    table, found = read_table(content, separator=";")
+    assert table is not None
+    (problem,) = found
+    assert problem.message == "Numbers use a decimal comma (2.256,93). Convert?"
+    assert table.column("x").values.tolist() == [2256.93, 987.1, 1001.0]
+    plain = table_of(content, separator=";", decimal=".")
+    problem = select(plain, label="label").problems[0]
+    assert {"decimal": ","} in [dict(remedy.options) for remedy in problem.remedies]
 
 
 def test_decimal_commas_after_the_sample_are_offered_a_conversion() -> None:

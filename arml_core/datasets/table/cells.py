@@ -20,6 +20,11 @@ _LINE_START = r"(?<=[\r\n])"
 _RUNNABLE_CELL, _RUNNABLE_LINE = r"""(?=['"]*[=+\-@\t\r\n＝＋－＠])""", r"""(?=['"]*[=+\-@＝＋－＠])"""
 _UNGUARDED = re.compile(f"{_CELL_START}{_RUNNABLE_CELL}|{_LINE_START}{_RUNNABLE_LINE}")
 _GUARDED = re.compile(f"{_CELL_START}'{_RUNNABLE_CELL}|{_LINE_START}'{_RUNNABLE_LINE}")
+_IN_GROUPS = {
+    decimal: re.compile(rf"[+-]?\d{{1,3}}([{signs}])\d{{3}}(?:\1\d{{3}})*{re.escape(decimal)}\d+", re.ASCII)
+    for decimal, signs in ((".", ", '’\u00a0\u202f"), (",", ". '’\u00a0\u202f"))
+}
+"""1.234,56 and its like: with a decimal sign behind, the sign between groups of three has one meaning only."""
 _PLAIN_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
@@ -28,8 +33,19 @@ def is_missing(cell: str) -> bool:
     return cell in _MISSING_WORDS
 
 
+def in_groups(cell: str, decimal: str) -> bool:
+    """A number whose thousands are set apart, with a decimal sign behind."""
+    return _IN_GROUPS[decimal].fullmatch(cell) is not None
+
+
 def parse_number(cell: str, decimal: str = ".") -> float | None:
-    """The number a cell holds (infinities and NaN too), or None. Digits of other scripts and '1_000' do not count."""
+    """The number a cell holds (infinities and NaN too), or None. Digits of other scripts and '1_000' do not count.
+
+    Thousands may be set apart where there is a decimal sign, too: 1.234 alone could mean two numbers.
+    """
+    groups = _IN_GROUPS[decimal].fullmatch(cell)
+    if groups:
+        cell = cell.replace(groups[1], "")
     if not cell.isascii() or "_" in cell:
         return None
     if decimal == ",":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .cells import in_groups
 from .problems import FIX_THE_FILE, Lines, Problem, Remedy, count, first_lines, named, on_lines, shown
 
 ONE_HOT_MEANING = (
@@ -41,7 +42,9 @@ def not_a_number(
     if can_encode and not fixed:
         words = f"Encode {column} as categories (one-hot). {ONE_HOT_MEANING}"
         remedies.append(Remedy(words, {"one_hot": (column,)}, "select"))
-    if decimal == "." and text.count(",") == 1 and text.replace(",", "").lstrip("+-").isdigit():
+    if decimal == "." and (
+        in_groups(text, ",") or (text.count(",") == 1 and text.replace(",", "").lstrip("+-").isdigit())
+    ):
         remedies.append(Remedy("The comma is the decimal sign", {"decimal": ","}))
     return Problem("not_a_number", "question", message, (line,), column, (*remedies, FIX_THE_FILE))
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .cells import is_missing, parse_number
+from .cells import in_groups, is_missing, parse_number
 
 SEPARATORS = (",", ";", "\t", "|")
 SAMPLE_LINES = 200
@@ -66,9 +66,10 @@ def decimal_comma_example(rows: Rows) -> str | None:
     """A cell such as 1,5 from a column whose cells are all like it or whole numbers; None if there is none."""
     for column in _columns(rows[1:] or rows):
         cells = [cell for cell in column if not is_missing(cell)]
-        with_comma = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
-        plain = sum(_is_number(cell) for cell in cells)
-        if with_comma and len(with_comma) + plain >= max(1, round(0.9 * len(cells))) and not _has_point(cells):
+        with_comma = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell) or in_groups(cell, ",")]
+        rest = [cell for cell in cells if not in_groups(cell, ",")]
+        plain = sum(_is_number(cell) for cell in rest if "," not in cell)
+        if with_comma and len(with_comma) + plain >= max(1, round(0.9 * len(cells))) and not _has_point(rest):
             return with_comma[0]
     return None
 
