@@ -31,6 +31,7 @@ class Reference:
     order : training indices sorted by class; class c occupies ``starts[c]:starts[c+1]`` of it.
     twin : (N,) for each training index the first index that is M-identical to it.
     u : (N, r) = G(x - centre), in class order. `slack` bounds ‖error‖ of each row.
+    widths : (D,) from the smallest to the largest value of each column, in a sample of the rows.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Reference:
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])
         sample = x[:: max(1, len(x) // SAMPLE)].astype(np.float64)
         self.centre: FloatArray = np.median(sample, axis=0)  # not the mean: one outlier must not move it
+        self.widths: FloatArray = np.ptp(sample, axis=0)
         self.gamma = 4 * gamma(metric.n_features + metric.rank + 8)
         u, slack = self.embed(x)
         self.twin = _equal_rows(x, metric) if metric.is_diagonal else _near_twins(u, slack)

@@ -12,6 +12,7 @@ AGREEMENT = 1e-6  # of the upper side
 BLUR = 1e-9  # of the length around the point: solutions keep a distance of this order from every boundary
 SINGLE_BLUR = 8.0  # units in the last place of float32 features
 LARGEST_BLUR = 1e-4  # of the upper side, where the lower one is not 0
+NARROW_BLUR = 1e-7  # of the narrowest column that can move, where the lower side is 0
 
 
 def sides_meet(
@@ -26,8 +27,10 @@ def sides_meet(
 
     The blur is 1e-9 of :func:`length_around` or of the spread of the data, whichever is less: it tells something only
     of points all but on a boundary. A float32 point that flips lies on a coarse grid: for those the grid's width
-    counts, too. Where the lower side is more than 0, neither is more than 1e-4 of the upper one. A side that is
-    infinite meets nothing.
+    counts, too. Where the lower side is more than 0, neither is more than 1e-4 of the upper one. Where it is 0, that
+    would say nothing: there the upper side has to be less than 1e-7 of the narrowest column that can move, as wide as
+    the data or the room in the box, so that a step of that size is nothing in any unit. A side that is infinite meets
+    nothing.
     """
     known = np.isfinite(upper)
     gap = np.where(known, upper, np.inf) - np.where(np.isfinite(lower), lower, 0.0)
@@ -40,13 +43,24 @@ def sides_meet(
         around = length_around(triplets, some, n_neighbors, left_out)
         spread = triplets.reference.spread(triplets.threat) or np.inf  # 0: what can move is the same in every row
         blur = BLUR * np.minimum(around, spread)
-        blur = np.where(lower[open_ones] > 0, np.minimum(blur, most), blur)
+        blur = np.minimum(blur, np.where(lower[open_ones] > 0, most, NARROW_BLUR * narrowest(triplets, some)))
         if x.dtype == np.float32:
             moving = triplets.threat.expand(triplets.threat.reduce_move(some.astype(np.float64)))
             grid = SINGLE_BLUR * gamma(1, np.float32) * triplets.reference.metric.magnitude(moving)
             blur += np.minimum(grid / pull(triplets), most)
         meet[open_ones] = gap[open_ones] <= blur
     return meet
+
+
+def narrowest(triplets: Triplets, x: NDArray[np.floating]) -> FloatArray:
+    """For each row the width of the narrowest column that can move, as a size of moves; 0 if nothing has a width."""
+    threat = triplets.threat
+    widths = np.broadcast_to(triplets.reference.widths[threat.movable] * threat.costs, (len(x), len(threat.movable)))
+    room = threat.room(x.astype(np.float64))
+    if room is not None:
+        widths = np.minimum(widths, room[0] + room[1])
+    found = np.where(widths > 0, widths, np.inf).min(axis=1)
+    return np.where(np.isfinite(found), found, 0.0)
 
 
 def length_around(

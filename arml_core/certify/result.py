@@ -22,8 +22,9 @@ class Certificates:
     lower : no perturbation smaller than this changes the answer. Rounded down.
     upper : the size of a perturbation that was seen to change it; +inf where none is known.
     exact : where both sides meet: to 1e-6 of `upper`, or to what rounding blurs at that point (1e-9 of the distance
-        of its K-th neighbour; the grid of float32 features, up to 1e-4 of `upper`). False where both are +inf: that
-        nothing can flip the answer is proved there, but there is no radius.
+        of its K-th neighbour; the grid of float32 features; neither more than 1e-4 of `upper` or, where `lower` is 0,
+        1e-7 of the narrowest column that can move). False where both are +inf: that nothing can flip the answer is
+        proved there, but there is no radius.
     predicted : the classifier's labels for the unperturbed points.
     correct : where the prediction is the label that was certified. Not the same as ``lower > 0``.
     adversarial : the perturbed points behind `upper`, NaN rows where there is none.

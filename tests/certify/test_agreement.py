@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arml_core import MahalanobisKNN, ThreatModel
+from arml_core import MahalanobisKNN, Metric, ThreatModel
 
 WIDE = np.array([1.0, 1.0, 1.0, 1e6])  # one column in other units, as in any table, which the metric makes up for
 
@@ -64,6 +64,31 @@ def test_a_frozen_column_far_away_does_not_make_loose_sides_meet():
     x = np.column_stack([np.full(4, 1e10), rng.standard_normal((4, 2))])
     found = knn.certify(x, method="search", threat=ThreatModel(frozen=[0]), budget=0.3)
     assert (found.exact == (found.upper - found.lower < 1e-4 * found.upper)).all()
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("boxed", [True, False])
+@pytest.mark.parametrize("far", [1e9, 1e10, 1e12])
+def test_a_wide_column_beside_a_frozen_one_far_away_does_not_make_loose_sides_meet(norm, boxed, far):
+    """Time is frozen and late, the amount is wide (and held still by the box), the ratio flips 0.3 away."""
+    X = np.array([[0, 0, 0.1], [0, 0, 0.9], [0, far, 0.1], [0, -far, 0.9], [0, far, 0.3], [0, -far, 0.2]])
+    knn = MahalanobisKNN(1).fit(X, [0, 1, 0, 1, 0, 1])
+    box = ([0.0, 0.0, 0.0], [far, 0.0, 1.0]) if boxed else None
+    found = knn.certify([[far, 0.0, 0.2]], method="search", threat=ThreatModel(norm, frozen=[0], box=box))
+    assert found.lower[0] <= 0.3 * (1 + 1e-9)
+    assert not (found.exact[0] and found.upper[0] - found.lower[0] > 1e-4 * found.upper[0])
+
+
+@pytest.mark.parametrize("box", [(-5.0, 5.0), None])
+@pytest.mark.parametrize("far", [1e10, 1e12])
+def test_a_column_that_is_the_same_in_every_row_does_not_make_loose_sides_meet(box, far):
+    """Only a column without any width can move; the metric ties it to one that cannot. The radius is 0.9."""
+    G = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    X = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+    knn = MahalanobisKNN(1, Metric.from_components(G)).fit(X, [0, 0, 1, 1])
+    found = knn.certify([[0.6, 0.0, far]], method="search", threat=ThreatModel(frozen=[0, 2], box=box))
+    assert found.lower[0] <= 0.9 <= found.upper[0] * (1 + 1e-9)
+    assert not (found.exact[0] and found.upper[0] - found.lower[0] > 1e-4 * found.upper[0])
 
 
 def test_where_nothing_can_flip_there_is_no_radius_to_be_exact_about():
