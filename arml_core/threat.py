@@ -168,6 +168,15 @@ class ResolvedThreat:
         result[..., self.movable] = moved
         return result
 
+    def limits(self, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """The smallest and largest value of every feature of the rows `x` after a move; None without a box."""
+        if self.box is None:
+            return None
+        low, high = np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
+        at = x[..., self.movable]
+        low[..., self.movable], high[..., self.movable] = np.minimum(self.box[0], at), np.maximum(self.box[1], at)
+        return low, high
+
     def room(self, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """How far each scaled movable feature of the rows `x` may fall and rise (both ≥ 0); None without a box."""
         if self.box is None:

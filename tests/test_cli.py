@@ -92,6 +92,40 @@ def test_an_attack_writes_rows_that_really_flip_in_the_files_own_units(tmp_path,
     assert "empirical error" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("norm", ["1", "2", "inf"])
+def test_an_attack_in_a_box_writes_rows_inside_it_and_their_own_sizes(norm, tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    x = rng.random((60, 3)).round(3)
+    kinds = np.where(x[:, 0] + 0.3 * x[:, 1] > 0.7, "p", "n")
+    lines = [",".join([*(repr(value) for value in row), kind]) for row, kind in zip(x.tolist(), kinds, strict=True)]
+    (tmp_path / "box.csv").write_text("\n".join(["a,b,c,kind", *lines]))
+    words = ["attack", str(tmp_path / "box.csv"), "--label", "kind", "-k", "3", "--box", "0.2", "0.8", "--norm", norm]
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    assert printed.err.rstrip().endswith("Radii and the box are measured after scaling each column to [0, 1]")
+    low, width = x.min(axis=0), x.max(axis=0) - x.min(axis=0)
+    changed = 0
+    for before, row in zip(x, read_rows(printed.out), strict=True):
+        if row["becomes"]:
+            at, after = ((np.array(v) - low) / width for v in (before, [float(row[name]) for name in "abc"]))
+            assert np.all((np.minimum(0.2, at) <= after) & (after <= np.maximum(0.8, at)))
+            assert np.linalg.norm(after - at, ord=float(norm)) <= float(row["upper"])
+            changed += 1
+    assert changed > 30
+
+
+def test_radii_and_the_box_of_a_file_can_be_in_its_own_units(tmp_path, capsys):
+    thickness = [1.000, 1.001, 1.003, 1.008, 1.009, 1.010]
+    lines = [f"{value},{kind}" for value, kind in zip(thickness, "aaabbb", strict=True)]
+    (tmp_path / "thick.csv").write_text("\n".join(["mm,kind", *lines]))
+    words = ["certify", str(tmp_path / "thick.csv"), "--label", "kind", "--method", "search", "--box", "1", "1.01"]
+    assert main([*words, "--scaling", "none"]) == 0
+    printed = capsys.readouterr()
+    radii = [float(row["upper"]) for row in read_rows(printed.out)]
+    assert radii[3] == pytest.approx(1.008 - (1.003 + 1.009) / 2)  # half way between its neighbours of either class
+    assert "scaling" not in printed.err
+
+
 def test_an_attack_leaves_out_what_the_files_units_cannot_hold(tmp_path, capsys):
     """Time stamps in nanoseconds: floats there are 256 apart, and many changes end between two of them."""
     steps = np.sort(np.random.default_rng(0).integers(0, 40, 40))
@@ -115,7 +149,7 @@ def test_an_attack_leaves_out_what_the_files_units_cannot_hold(tmp_path, capsys)
 @pytest.mark.parametrize("kind", ["certified", "empirical"])
 def test_the_errors_of_a_summary_are_those_at_the_radii_it_prints(kind):
     radii = 0.123 + np.array([-4e-4, -3e-4, 1e-4, 2e-4, 3e-4, 4e-4, 0.1, 0.2])
-    text = summary("exact", kind, radii, np.ones(8, dtype=bool), ThreatModel())
+    text = summary("exact", kind, radii, np.ones(8, dtype=bool), ThreatModel(), "none")
     pairs = [part.split(" at ") for part in text.split(f"{kind} error ")[1].split(", ")]
     assert len(pairs) == 3
     for error, radius in pairs:

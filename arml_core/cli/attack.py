@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..attack.boundary import STEPS
 from ..attack.result import AttackResult
 from ..datasets.table import counterfactuals_in_units, write_csv
-from ..rounding import BoolArray, FloatArray
+from ..rounding import BoolArray, FloatArray, gamma
 from .progress import progress_bar
 from .question import Question, add_arguments, summary, write
 
@@ -57,12 +57,13 @@ def run(arguments: argparse.Namespace) -> None:
         )
     answers, moved = _as_written(asked, found)
     kept: BoolArray = np.asarray(np.isfinite(moved).all(axis=1))
+    upper = _sizes(asked, found.upper, moved, kept)
     becomes = [name if known else "" for name, known in zip(asked.class_names(answers), kept, strict=True)]
     columns = zip(
         range(len(asked.y)),
         asked.class_names(asked.y),
         asked.class_names(found.predicted),
-        found.upper.tolist(),
+        upper.tolist(),
         becomes,
         ([value if np.isfinite(value) else "" for value in row] for row in moved.tolist()),
         strict=True,
@@ -72,7 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
     lost = int((np.isfinite(found.upper) & ~kept).sum())
     if lost:
         print(f"{lost} of the changes are too small for the file's own units and are left out", file=sys.stderr)
-    print(summary(found.describe(), "empirical", found.upper, found.correct, found.threat), file=sys.stderr)
+    kind = asked.data.scaling.kind
+    print(summary(found.describe(), "empirical", upper, found.correct, found.threat, kind), file=sys.stderr)
 
 
 def _as_written(asked: Question, found: AttackResult) -> tuple[NDArray[np.integer[Any]], FloatArray]:
@@ -85,5 +87,15 @@ def _as_written(asked: Question, found: AttackResult) -> tuple[NDArray[np.intege
         settled[:] = answers != asked.y
         return settled.copy()
 
-    wanted = found.adversarial.astype(np.float64)
-    return answers, counterfactuals_in_units(asked.data.scaling, asked.x.astype(np.float64), wanted, flips)
+    x, wanted = asked.x.astype(np.float64), found.adversarial.astype(np.float64)
+    threat = asked.threat.resolve(asked.data.n_features)
+    return answers, counterfactuals_in_units(asked.data.scaling, x, wanted, flips, limits=threat.limits(x))
+
+
+def _sizes(asked: Question, upper: FloatArray, moved: FloatArray, kept: BoolArray) -> FloatArray:
+    """The size of each change, not less than that of the row as it is written."""
+    x = asked.x[kept].astype(np.float64)
+    written = asked.threat.resolve(asked.data.n_features).size(asked.data.scaling.transform(moved[kept]) - x)
+    sizes = upper.copy()
+    sizes[kept] = np.maximum(upper[kept], written * (1 + gamma(x.shape[1] + 8)))
+    return sizes

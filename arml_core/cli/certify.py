@@ -59,4 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     text = write_csv(["row", "label", "predicted", "lower", "upper", "exact"], (list(row) for row in columns))
     write(text, arguments.output)
-    print(summary(found.method, "certified", found.lower, found.correct, found.threat), file=sys.stderr)
+    print(
+        summary(found.method, "certified", found.lower, found.correct, found.threat, asked.data.scaling.kind),
+        file=sys.stderr,
+    )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..curves import robust_error
 from ..datasets import Dataset, fit_scaling, load_dataset, read_dataset
+from ..datasets.scaling import SCALING_KINDS, ScalingKind
 from ..knn import MahalanobisKNN
 from ..learners.storage import load_metric
 from ..npz import read_npz
@@ -26,9 +27,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that both commands share."""
     parser.add_argument("data", help="a dataset's name, a .npz with X_train, y_train, X_test, y_test, or a .csv file")
     parser.add_argument("--label", help="the label column of a .csv file")
+    parser.add_argument(
+        "--scaling",
+        choices=SCALING_KINDS,
+        default="minmax",
+        help="of the columns of a .csv file; radii and the box are measured after it (default: minmax, each column to "
+        "[0, 1]; none: in the file's own units)",
+    )
     parser.add_argument("-k", "--neighbors", type=int, default=1, help="K (default: 1)")
     parser.add_argument("--norm", choices=("1", "2", "inf"), default="2", help="default: 2")
-    parser.add_argument("--box", nargs=2, type=float, metavar=("LOW", "HIGH"), help="keep perturbed features inside")
+    parser.add_argument(
+        "--box", nargs=2, type=float, metavar=("LOW", "HIGH"), help="keep changed features inside, after scaling"
+    )
     parser.add_argument("--frozen", action="append", default=[], metavar="FEATURE", help="a feature that cannot move")
     parser.add_argument("--metric", type=Path, help="a metric saved by 'train', or M as .npz or .csv")
     parser.add_argument("--points", type=int, help="only the first N (of the paper's six: in its evaluation order)")
@@ -48,7 +58,7 @@ class Question:
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Question:
-        data = _load(arguments.data, arguments.label)
+        data = _load(arguments.data, arguments.label, arguments.scaling)
         x, y, exclude = _rows(data, arguments.points)
         metric = None if arguments.metric is None else load_metric(arguments.metric, data.n_features).metric
         threat = ThreatModel(
@@ -70,23 +80,33 @@ def write(text: str, output: Path | None) -> None:
         output.write_text(text, encoding="utf-8", newline="")
 
 
-def summary(what: str, kind: str, radii: FloatArray, correct: BoolArray, threat: ThreatModel) -> str:
-    """How many rows, what was asked, and robust errors at the quartiles of the radii."""
+def summary(
+    what: str, kind: str, radii: FloatArray, correct: BoolArray, threat: ThreatModel, scaling: ScalingKind
+) -> str:
+    """How many rows, what was asked, robust errors at the quartiles of the radii, and in what those are measured."""
     finite = radii[np.isfinite(radii)]
     quartiles = np.quantile(finite, [0.25, 0.5, 0.75]) if len(finite) else np.zeros(3)
     at = [float(f"{radius:.3g}") for radius in quartiles]  # the errors are those at the numbers that are printed
     errors = zip(robust_error(radii, at), at, strict=True)
     parts = ", ".join(f"{error:.3f} at {radius:.3g}" for error, radius in errors)
     clean = float(np.mean(~correct))
-    return f"{len(radii)} rows, {what}, {threat.describe()}: clean error {clean:.3f}; {kind} error {parts}"
+    said = f"{len(radii)} rows, {what}, {threat.describe()}: clean error {clean:.3f}; {kind} error {parts}"
+    return said if scaling == "none" else f"{said}\n{_measured(scaling, threat)}"
 
 
-def _load(name: str, label: str | None) -> Dataset:
+def _measured(scaling: ScalingKind, threat: ThreatModel) -> str:
+    what = "Radii are" if threat.box is None else "Radii and the box are"
+    return (
+        f"{what} measured after scaling each column to {'[0, 1]' if scaling == 'minmax' else 'mean 0 and deviation 1'}"
+    )
+
+
+def _load(name: str, label: str | None, scaling: ScalingKind) -> Dataset:
     path = Path(name)
     if path.suffix.lower() == ".csv":
         if label is None:
             raise ValueError("Which column is the label? Name it with --label")
-        return read_dataset(path, label=label, name=path.stem)
+        return read_dataset(path, label=label, name=path.stem, scaling=scaling)
     if path.suffix.lower() == ".npz":
         return _from_archive(path)
     return load_dataset(name)
