@@ -26,11 +26,12 @@ from .run import Progress, Say, Watched, failure_of, fingerprint_of, seconds_of,
 DATASETS_FILE = "datasets.json"
 RUNTIME_FILE = "runtime.json"
 RUNTIME_SET = "usps"
+ITERATIONS = 100
 RUNTIME_PARAMETERS: dict[str, dict[str, Any]] = {
-    "lmnn": {"max_iter": 100, "min_iter": 100},
-    "itml": {"max_iter": 100},
-    "nca": {"max_iter": 100},
-    "arml": {"n_epochs": 100},
+    "lmnn": {"max_iter": ITERATIONS, "min_iter": ITERATIONS},
+    "itml": {"max_iter": ITERATIONS},
+    "nca": {"max_iter": ITERATIONS},
+    "arml": {"n_epochs": ITERATIONS},
 }
 
 

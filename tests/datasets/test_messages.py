@@ -236,6 +236,15 @@ def test_not_utf8() -> None:
     assert not read_table(content, **problem.remedies[0].apply({})).problems
 
 
+def test_the_preview_of_an_encoding_shows_what_tells_it_from_others() -> None:
+    content = f"{'a_long_name;' * 8}größe;label\n{'1;' * 9}a\n{'2;' * 9}b\n".encode("cp1252")
+    problem = next(problem for problem in read_table(content).problems if problem.kind == "encoding")
+    offers = {str(remedy.options["encoding"]): remedy.words for remedy in problem.remedies if remedy.options}
+    assert "größe" in offers["cp1252"]
+    assert "…" in offers["cp1252"]
+    assert len({offer.partition(": ")[2] for offer in offers.values()}) > 1
+
+
 @pytest.mark.parametrize(
     ("encoding", "text"),
     [

@@ -352,7 +352,7 @@ def test_the_small_tables_subtract_and_divide(tmp_path, monkeypatch) -> None:
         json.dumps({"splice": {**sizes, "error_1nn": 0.3, "error_11nn": 0.29, **about}})
     )
     (tmp_path / "runtime.json").write_text(
-        json.dumps({"nca": {"seconds": 240.45, "iterations": 100, "threads": 2, "parameters": {}, **about}})
+        json.dumps({"nca": {"seconds": 240.45, "iterations": 25, "threads": 2, "parameters": {}, **about}})
     )
     found = dataset_rows(tmp_path)
     assert found.loc[0, "difference"] == pytest.approx(0.3 - 0.295)
@@ -362,8 +362,8 @@ def test_the_small_tables_subtract_and_divide(tmp_path, monkeypatch) -> None:
     assert shown.loc[0, "Same sizes here"] == "✓"
     assert shown.loc[1, "1-NN error, ours"] == "not computed yet"
     timed = runtime_rows(tmp_path)
-    assert timed.loc[2, "ratio"] == pytest.approx(0.5)
-    assert facts.runtime_table(timed).loc[2, "Ours / paper"] == ":blue[▼ 0.50]"
+    assert timed.loc[2, "ratio"] == pytest.approx(2.0)  # half the seconds for a quarter of the iterations
+    assert facts.runtime_table(timed).loc[2, "Ours / paper, an iteration"] == ":orange[▲ 2.00]"
     assert "On" not in facts.runtime_table(timed)
     elsewhere = timed.assign(machine=["8-core CPU", *timed["machine"][1:]], threads=4, date="2026-01-02")
     assert facts.runtime_table(elsewhere).loc[0, "On"] == "8-core CPU, 4 threads, 2026-01-02"

@@ -17,6 +17,7 @@ Source: TypeAlias = "bytes | bytearray | memoryview | str | os.PathLike[str] | I
 
 MAX_BYTES = 50 * 2**20
 SAMPLE_BYTES = 64 * 1024
+BEFORE_TELLING = 24  # signs of a preview before the first one that tells encodings apart, at most
 MAX_OFFERS = 3
 _FOREIGN_RUN = re.compile(rb"[\x80-\xff]+")
 _BOMS = (
@@ -170,5 +171,6 @@ def _preview(content: bytes, encoding: str) -> str:
     if not text:
         text = content[:4096].decode(encoding, "replace")
     lines = text.splitlines() or [""]
-    telling = next((line for line in lines if not line.isascii()), lines[0])
-    return shown(telling.strip())
+    telling = next((line for line in lines if not line.isascii()), lines[0]).strip()
+    first = next((i for i, sign in enumerate(telling) if not sign.isascii()), 0)
+    return shown(telling if first < BEFORE_TELLING else f"…{telling[first - BEFORE_TELLING // 2 :]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from arml_core.jobs import JobStatus, StoreError
+from arml_core.learners.estimation import duration
 
 from ..plain import plain
 from ..train.words import interrupted, step_word, under_way
@@ -60,7 +61,7 @@ def line_of(job: JobStatus) -> str:
         return f"{what}: interrupted, it goes on by itself"
     if job.state == "running" and job.total:
         unit = f"{step_word(job)}s" if job.kind == "train" else "rows"
-        left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
+        left = "" if job.seconds_left is None else f", about {duration(job.seconds_left)} left"
         return f"{what}: {job.done:,} of {job.total:,} {unit}{left}"
     return f"{what}: {'starting' if job.state == 'running' else job.state}"
 

@@ -116,7 +116,10 @@ def show_runtime(view: View) -> None:
     st.table(runtime_table(found), border="horizontal", hide_index=True, alt="Seconds for 100 iterations")
     places = set(_places(found)) - {MISSING}
     once = f" Ours were measured on a {places.pop()}." if len(places) == 1 else ""
-    st.markdown(f":small[:orange[▲] slower than the paper's, :blue[▼] faster.{once}]")
+    st.markdown(
+        f":small[:orange[▲] slower an iteration than the paper's, :blue[▼] faster. "
+        f"A training that has converged earlier does fewer than 100.{once}]"
+    )
     if found["our seconds"].isna().any():
         st.info("What is missing is not measured yet: time one below, or all with the command.", icon="ℹ️")
     _origin(facts.RUNTIME_FILE, published.METHODS)
@@ -168,7 +171,7 @@ def runtime_table(found: pd.DataFrame) -> pd.DataFrame:
     shown["Ours"] = [
         NOT_YET if math.isnan(value) else f"{value:g}\N{NO-BREAK SPACE}s" for value in found["our seconds"]
     ]
-    shown["Ours / paper"] = [_ratio(value) for value in found["ratio"]]
+    shown["Ours / paper, an iteration"] = [_ratio(value) for value in found["ratio"]]
     shown["Iterations done"] = [MISSING if pd.isna(value) else f"{int(value)}" for value in found["iterations"]]
     if len(set(_places(found)) - {MISSING}) > 1:  # else it is said once
         shown["On"] = _places(found)

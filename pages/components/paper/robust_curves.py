@@ -58,7 +58,10 @@ def show_figure2(view: View, tables: Tables) -> None:
         if not found:
             missing = "The curves of the networks are not there yet: compute one below, or all with the command."
             st.info(missing, icon="ℹ️")
-        reading = "Lower is safer. Every curve is proved; no attack is involved."
+        reading = (
+            "Lower is safer. No attack is involved: ARML's curve and CROWN's are proved, those of the smoothed "
+            "networks hold at each point with probability 0.999."
+        )
         _curves(lines, published.radii(dataset), "paper_figure2", reading)
         show_origins([*([arml] if arml is not None else []), *found], "figure2")
     if "detail" not in view.hide:

@@ -57,7 +57,7 @@ def _queue(was_active: bool, selected: str) -> None:
     if PROBLEM in st.session_state:
         st.warning(st.session_state.pop(PROBLEM))
     if not active and not resting:
-        st.info("No job yet. Choose datasets and methods and press “Start training”: the job appears here at once.")
+        st.info("No job yet. Choose datasets and methods and press the button to start: the job appears here at once.")
     _active_rows(active, selected)
     _resting_rows(resting, selected)
 
