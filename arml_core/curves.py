@@ -51,6 +51,16 @@ def mean_radius(radii: ArrayLike) -> float:
     return float(np.minimum(values, finite.max()).mean()) if finite.size else float("inf")
 
 
+def mean_attack_radius(radii: ArrayLike) -> tuple[float, int]:
+    """The mean radius of the points that an attack flipped (infinite if none), and how many these are.
+
+    A radius that is infinite says only that nothing was found; it bounds nothing.
+    """
+    values = _checked_radii(radii)
+    found = values[np.isfinite(values)]
+    return float(found.mean()) if found.size else float("inf"), len(found)
+
+
 def dkw_band(error: ArrayLike, n_points: int, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """A band that holds the whole true curve with the given confidence, for `n_points` independent test points.
 

@@ -19,6 +19,16 @@ def digits_up(value: float, digits: int) -> float:
     return _beside(value, digits, 1)
 
 
+def places_down(value: float, places: int) -> float:
+    """The largest number with so many places after the point that is at most `value`."""
+    return _on_grid(value, places, -1)
+
+
+def places_up(value: float, places: int) -> float:
+    """The smallest number with so many places after the point that is at least `value`."""
+    return _on_grid(value, places, 1)
+
+
 def as_written(value: float) -> str:
     """As few digits as tell the number from every other: read again, it is the same."""
     short = f"{value:g}"
@@ -37,3 +47,10 @@ def _beside(value: float, digits: int, side: int) -> float:
     if side < 0 and whole == 10 ** (digits - 1):  # from 1.00 down to 0.999, not to 0.99
         whole, power = 10 * whole, power - 1
     return float(f"{whole + side}e{power}")
+
+
+def _on_grid(value: float, places: int, side: int) -> float:
+    near = float(f"{value:.{places}f}")
+    if (near - value) * side >= 0:
+        return near
+    return float(f"{near + side * 10.0**-places:.{places}f}")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import ksone
 
 from arml_core import dkw_band, robust_error, robust_error_curve
-from arml_core.curves import mean_radius, verdict_shares
+from arml_core.curves import mean_attack_radius, mean_radius, verdict_shares
 
 radius = st.one_of(st.floats(0, 10), st.just(0.0), st.just(np.inf))
 
@@ -144,3 +144,8 @@ def test_a_point_proved_safe_and_flipped_is_a_contradiction():
 )
 def test_a_point_nothing_can_flip_counts_with_the_largest_other_radius(radii, mean) -> None:
     assert mean_radius(radii) == pytest.approx(mean)
+
+
+def test_the_mean_of_an_attack_is_that_of_the_points_it_flipped():
+    assert mean_attack_radius([0.0, 1.0, np.inf, np.inf]) == (0.5, 2)
+    assert mean_attack_radius([np.inf]) == (np.inf, 0)

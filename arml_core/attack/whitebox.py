@@ -212,13 +212,13 @@ class _PointAttack:
         rivals = np.flatnonzero((self.class_of != self.label) & np.isfinite(self.d))
         rivals = rivals[np.argsort(self.d[rivals])]
         some = np.union1d(rivals[:POOL], rivals[:: max(1, len(rivals) // POOL)])
-        points = reference.points(reference.order[some])
-        points = self.triplets.threat.keep_within(points, self.exact_x)
-        flipped = np.flatnonzero(predict(points.astype(self.x.dtype)) != self.label)
+        points = reference.points(reference.order[some]).astype(self.x.dtype)
+        points = self.triplets.threat.keep_within(points, self.x)
+        flipped = np.flatnonzero(predict(points) != self.label)
         if not len(flipped):
             return None
-        sizes = self.triplets.threat.size(points[flipped] - self.exact_x)
-        return np.asarray(points[flipped[sizes.argmin()]])
+        found = points[flipped].astype(np.float64)
+        return np.asarray(found[self.triplets.threat.size(found - self.exact_x).argmin()])
 
     def _neighbourhood(self) -> Neighbourhood:
         triplets = self.triplets

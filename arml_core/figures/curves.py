@@ -24,6 +24,7 @@ from .lines import (
     symbol_of,
 )
 from .palette import LIGHT, Style, with_opacity
+from .words import share_up
 
 PAPER_CERTIFIED, PAPER_EMPIRICAL = "paper, certified", "paper, empirical"
 CONFIDENCE = 0.95
@@ -99,7 +100,7 @@ def curves_alt(lines: Sequence[RobustLine], epsilon: float, norm: str = "ℓ2") 
     """Alternative text: the values at one radius, line by line."""
     parts = [f"Robust-error curves over the radius in {norm}; at ε = {epsilon:g}:"]
     for line in lines:
-        sides = [f"{kind} error {float(robust_error(radii, epsilon)):.3f}" for kind, radii, _ in line.sides()]
+        sides = [f"{kind} error {share_up(float(robust_error(radii, epsilon)))}" for kind, radii, _ in line.sides()]
         if line.exact:
             sides = [text.replace("certified", "exact") for text in sides]
         parts.append(f"{line.name}, {' and '.join(sides)};")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..digits import digits_down, digits_up
+from ..digits import digits_down, digits_up, places_down, places_up
 from ..threat import NORM_NAMES
 from .palette import SHAPE_WORDS
 from .plane import Plane, Probe
 
 BALL_WORDS = {1.0: "diamond", 2.0: "disc", np.inf: "square"}
+SHARE_PLACES = 9  # of a share: more are rounding, with fewer than a thousand million points
 SMALLEST_WRITTEN_OUT, LARGEST_WRITTEN_OUT = 1e-4, 1e9
 
 
@@ -46,6 +47,16 @@ def percent(share: float) -> str:
     if text == "100%" and share < 1:
         return ">99%"
     return "<1%" if text == "0%" and share > 0 else text
+
+
+def share_down(share: float) -> str:
+    """A share that is proved, with three digits: never more than it is, nor 1 where something is missing."""
+    return f"{places_down(round(share, SHARE_PLACES), 3):.3f}"
+
+
+def share_up(share: float) -> str:
+    """The share of errors, with three digits: never less than it is, nor 0 where there are some."""
+    return f"{places_up(round(share, SHARE_PLACES), 3):.3f}"
 
 
 def radius_interval(found: Probe | float) -> str:

@@ -18,6 +18,7 @@ REACHED_CAPTION = (
 )
 MEAN_RULE = "A wrong answer counts as 0, a point nothing can flip with the largest radius of the others."
 """As :func:`arml_core.curves.mean_radius` has it."""
+NOTHING_FOUND = "A point at which the attack found nothing is left out: that says nothing of its radius."
 NO_SCRIPT = "The rows come from a private file, so they cannot be computed again from a script."
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel, load_dataset
+from arml_core.attack.whitebox import _PointAttack
 from arml_core.learners.storage import load_metric
 from arml_core.results import FOLDER
 from tests import oracles
@@ -172,3 +173,16 @@ def test_it_goes_on_while_points_it_did_not_look_at_get_in_the_way(paper_data):
     x, y = data.evaluation(100)
     found = MahalanobisKNN(11, metric).fit(data.X_train, data.y_train).attack(x[[62, 73]], y[[62, 73]])
     assert (found.upper < [0.2, 0.42]).all()
+
+
+def test_the_last_resort_stays_inside_a_box_that_float32_rounds_out_of():
+    """0.1 as a float32 is more than 0.1; only there would the answer change."""
+    X, x = np.array([[0.2], [0.0]], dtype=np.float32), np.array([0.01], dtype=np.float32)
+    knn = MahalanobisKNN(1).fit(X, [1, 0])
+    threat = ThreatModel(1, box=(-1.0, 0.1))
+    point = _PointAttack(knn._triplets_for(threat), x, 0, 1, None, 2)
+    assert point._towards_misclassified(lambda points: knn._predict_codes(points, None)) is None
+    roomy = _PointAttack(knn._triplets_for(ThreatModel(1, box=(-1.0, 0.15))), x, 0, 1, None, 2)
+    size, found = roomy._towards_misclassified(lambda points: knn._predict_codes(points, None))
+    assert 0.1 < float(found[0]) <= 0.15
+    assert size >= float(found[0]) - float(x[0])

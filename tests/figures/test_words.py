@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arml_core.figures import plane_alt, probe_words, radius_interval
-from arml_core.figures.words import number, percent, radius_down, radius_near, radius_up
+from arml_core.figures.words import number, percent, radius_down, radius_near, radius_up, share_down, share_up
 
 from .test_draw import scene
 
@@ -92,3 +92,15 @@ def test_alternative_text_names_points_answer_and_radius() -> None:
 )
 def test_only_none_is_0_and_only_all_is_100_percent(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+def test_shares_are_written_on_the_side_of_caution():
+    for n in (7, 200, 1000, 9997, 10_000):
+        for count in {0, 1, 2, n // 3, n - 2, n - 1, n}:
+            share = count / n
+            assert float(share_down(share)) <= share + 1e-12
+            assert float(share_up(share)) >= share - 1e-12
+            assert (share_down(share) == "1.000") == (count == n)
+            assert (share_up(share) == "0.000") == (count == 0)
+    assert share_up(0.1 + 0.2) == share_down(0.3) == "0.300"  # rounding is no error
+    assert share_up(1 - 0.659) == "0.341"

@@ -13,7 +13,7 @@ from arml_core.figures import curves_alt, curves_spec, curves_table, verdicts_sp
 from arml_core.figures.curves import CONFIDENCE
 from arml_core.figures.lines import largest_radius
 from arml_core.figures.verdicts import best_rows
-from arml_core.figures.words import radius_down
+from arml_core.figures.words import radius_down, share_down, share_up
 
 from ..address import link_to
 from ..chart import Mark, let_draw, show_chart
@@ -207,12 +207,12 @@ def _show_table(chart: Chart, index: int, table: pd.DataFrame, epsilon: float, t
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as people read it (Markdown): three digits, what is proved rounded down, each column's best marked."""
+    """The table as people read it (Markdown): three digits on the side of caution, each column's best marked."""
     best = best_rows(table)
     shown: dict[str, list[str]] = {"": [str(rank) for rank in range(1, len(table) + 1)]}
     for column, title in COLUMNS.items():
         marked = best.get(column, [])
-        text = radius_down if column == "median radius" else _three_digits
+        text = radius_down if column == "median radius" else share_down if column == "certified" else share_up
         shown[title] = [_cell(value, text, row in marked) for row, value in enumerate(table[column])]
     return pd.DataFrame(shown)
 
@@ -223,10 +223,6 @@ def _cell(value: object, written: Callable[[float], str], is_best: bool) -> str:
     else:
         text = f"{value:,}" if isinstance(value, int) else plain(str(value))
     return f"**{text}** ★" if is_best else text
-
-
-def _three_digits(share: float) -> str:
-    return f"{share:.3f}"
 
 
 def file_name(chart: Chart) -> str:

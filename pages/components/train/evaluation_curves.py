@@ -6,7 +6,7 @@ import streamlit as st
 
 from arml_core.comparison import ATTACKS as STRONGEST
 from arml_core.comparison import Contender, alone, join, plain_threat, setting_of
-from arml_core.curves import mean_radius
+from arml_core.curves import mean_attack_radius, mean_radius
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.words import radius_down, radius_up
 from arml_core.jobs import EvaluationSpec, JobStatus, RunSpec
@@ -16,7 +16,7 @@ from arml_core.threat import NORM_NAMES
 from ..chart import show_chart
 from ..compare.catalogue import limits_of
 from ..csv_out import csv_button
-from ..curve_words import MEAN_RULE, NO_SCRIPT, curves_caption
+from ..curve_words import MEAN_RULE, NO_SCRIPT, NOTHING_FOUND, curves_caption
 from ..on_demand import on_demand
 from ..theme import current_style
 from .catalog import Offer
@@ -97,14 +97,16 @@ def _numbers(found: list[Evaluation]) -> None:
         proved = evaluation.kind == "certify"
         method = evaluation.describe_method()
         alike = sum(other.kind == evaluation.kind for other in found)
-        mean = mean_radius(evaluation.radii)
-        cells.append(
-            (
-                f"Mean {'certified' if proved else 'attack'} radius{f', {method}' if alike > 1 else ''}",
-                radius_down(mean) if proved else radius_up(mean),
-                f"{method}. {MEAN_RULE}",
-            )
-        )
+        which = f", {method}" if alike > 1 else ""
+        if proved:
+            mean, rule = radius_down(mean_radius(evaluation.radii)), MEAN_RULE
+            cells.append((f"Mean certified radius{which}", mean, f"{method}. {rule}"))
+            continue
+        reached, flipped = mean_attack_radius(evaluation.radii)
+        every = flipped == len(evaluation)
+        which += "" if every else f", {flipped:,} of {len(evaluation):,} flipped"
+        rule = "A wrong answer counts as 0." if every else f"A wrong answer counts as 0. {NOTHING_FOUND}"
+        cells.append((f"Mean attack radius{which}", radius_up(reached) if flipped else "–", f"{method}. {rule}"))
     with st.container(horizontal=True):
         for label, value, meaning in cells:
             st.metric(label, value, help=meaning, width="content")
