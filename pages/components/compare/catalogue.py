@@ -117,7 +117,7 @@ def _waiting(job: JobStatus) -> str:
     if job.state == "queued":
         return f"{what} waits in the queue, place {job.position}. It appears here when the first points are done."
     if job.state == "failed":
-        return f"{what} failed: {job.reason}. Retry it on the Train page."
+        return f"{what} failed: {str(job.reason).rstrip('.')}. Retry it on the Train page."
     if interrupted(job):
         return f"{what} was interrupted and goes on by itself. It appears here when the first points are done."
     if job.state in ("cancelled", "lost"):
@@ -158,8 +158,8 @@ def _store_runs(client: Client, jobs: Iterable[JobStatus]) -> list[tuple[Run, st
             computed.setdefault(job.needs, []).append(job)
     found = []
     for id, training in trainings.items():
-        if training.state != "done" and id not in computed:
-            continue
+        if training.state != "done" and (training.is_at_rest or id not in computed):
+            continue  # no metric and none to come: where it was asked for says why
         try:
             name, title = dataset_label(client, training.dataset)
         except (UnknownJob, StoreError):

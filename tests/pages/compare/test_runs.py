@@ -256,6 +256,18 @@ def test_names_from_a_file_format_nothing_on_the_page_and_are_exported_as_they_a
     assert set(made_table([chart])["Dataset"]) == {hostile}
 
 
+def test_a_training_that_ended_without_a_metric_is_no_run(ships) -> None:
+    """Its evaluation fails with it; the page on which it was asked for says why."""
+    ships([])
+    client = Client(start=False)
+    client.stop_worker()
+    run = client.train("iris", "nca", seed=1).id
+    client.certify(run, 3, points=PointsSpec("evaluation", 5))
+    assert [found.key for found in load_catalogue().own] == [run[:12]]
+    client.cancel(run)
+    assert load_catalogue().own == ()
+
+
 def test_in_shared_mode_a_stranger_sees_no_private_metric(ships, monkeypatch) -> None:
     ships([])
     monkeypatch.setenv("ARML_SHARED", "1")
