@@ -267,6 +267,7 @@ def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height:
             "range": [-0.012 * upto, 1.012 * upto],
             "title": {"text": f"radius ε in {norm}", **title},
             "nticks": 8,
+            "automargin": True,
         },
         "yaxis": {
             **axis,
@@ -277,8 +278,9 @@ def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height:
         "showlegend": legend,
         "legend": {
             "orientation": "h",
-            "y": -0.16,
-            "yanchor": "top",
+            "yref": "container",  # at the bottom, however many rows it has: it never meets the axis title
+            "y": 0,
+            "yanchor": "bottom",
             "x": 0,
             "font": {"color": style.ink, "size": 12},
             "groupclick": "togglegroup",

@@ -20,6 +20,7 @@ OVERLAY = "overlay"
 """`meta` of a trace that follows the visitor's choices: a page may draw it by itself and leave the rest as it is."""
 PLANE = "plane"
 """`meta` of the layout: what is drawn is a plane at equal scale, and nothing but."""
+AROUND_CROSS = 8  # a hollow point is this much larger than the others: the cross of the chosen point lies on it
 Trace = dict[str, Any]
 
 
@@ -200,7 +201,7 @@ def _left_out_point(plane: Plane, style: Style) -> Trace:
             "symbol": SHAPES[code],
             "color": style.paper,
             "opacity": 1.0,
-            "size": _marker_size(plane),
+            "size": _marker_size(plane) + AROUND_CROSS,
             "line": {"color": style.classes[code], "width": 2},
         },
         "hoverinfo": "skip",

@@ -16,10 +16,13 @@ button[data-variant=segmented_control][data-selected]:not([data-disabled]),
 """
 """White is read on the accent, and the accent is seen on a dark page; as text there it would be too dark."""
 HEADING = "page-heading"
-"""The class of a heading for those who listen to a page; the navigation shows everybody else where they are."""
+"""The class of a page's name. In a wide window the navigation shows it; the heading is for those who listen."""
 HEADING_CSS = f"""
-[data-testid=stElementContainer]:has(.{HEADING}) {{
-  position: absolute; width: 1px; min-width: 0; height: 1px; overflow: hidden; clip-path: inset(50%);
+h1.{HEADING} {{font-size: 1.5rem; padding: 0;}}
+@media (min-width: 641px) {{
+  [data-testid=stElementContainer]:has(.{HEADING}) {{
+    position: absolute; width: 1px; min-width: 0; height: 1px; overflow: hidden; clip-path: inset(50%);
+  }}
 }}
 """
 STACKED_CSS = f"""

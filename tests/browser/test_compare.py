@@ -233,6 +233,9 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice(open_page) -> N
 def test_nothing_overflows(open_page, width: int, dark: bool) -> None:
     page = open_page("/compare", width, WIDTHS[width], dark)
     page.wait_for_timeout(300)
+    chart = page.locator(".js-plotly-plot").first
+    title, legend = (chart.locator(part).first.bounding_box() for part in (".g-xtitle", ".legend"))
+    assert title["y"] + title["height"] <= legend["y"] + 1
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"compare-{width}-{'dark' if dark else 'light'}.png")
     assert page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth") <= 0

@@ -36,7 +36,7 @@ def test_nothing_overflows_in_either_theme(open_page, path: str, width: int, dar
 
 
 @pytest.mark.parametrize("name", ["Playground", "Train", "Compare", "Certify", "Inspect", "Paper"])
-def test_a_page_names_itself_to_those_who_listen_and_takes_no_room_for_it(open_page, name: str) -> None:
+def test_a_page_names_itself_and_takes_no_room_for_it_where_the_navigation_does(open_page, name: str) -> None:
     page = open_page(f"/{name.lower()}", chart=False)
     heading = page.get_by_role("heading", level=1)
     heading.wait_for(state="attached")
@@ -46,6 +46,8 @@ def test_a_page_names_itself_to_those_who_listen_and_takes_no_room_for_it(open_p
     assert first["width"] <= 1
     assert first["height"] <= 1
     assert first["position"] == "absolute"
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(FIRST, HEADING)["height"] > 20  # the navigation is folded away there
 
 
 TABLES = """() => [...document.querySelectorAll('[data-testid=stTable] > div')].map(e => ({

@@ -71,11 +71,12 @@ def epsilon_range(charts: list[Chart]) -> tuple[float, float]:
 
 
 def current_epsilon(view: View, charts: list[Chart]) -> float:
-    """The chosen radius, or one in the middle of the axis."""
+    """The chosen radius, or one in the middle of the shortest axis: datasets differ in range."""
     top, step = epsilon_range(charts)
     if view.eps is not None:
         return min(view.eps, top)
-    return float(f"{round(0.4 * top / step) * step:.12g}")
+    middle = 0.4 * min(largest_radius(chart.lines) for chart in charts)
+    return float(f"{max(1, round(middle / step)) * step:.12g}")
 
 
 @st.fragment
@@ -141,8 +142,10 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
         ),
         key=f"cmp_curves{index}",
         alt=curves_alt(chart.lines, epsilon, chart.norm),
-        mark=Mark(epsilon, f"ε = {epsilon:g}", style.ink) if epsilon <= upto else None,  # datasets differ in range
+        mark=Mark(epsilon, f"ε = {epsilon:g}", style.ink) if epsilon <= upto else None,
     )
+    if epsilon > upto:
+        st.caption(f"ℹ️ ε = {epsilon:g} lies beyond this chart, which ends at {upto:g}.")
     st.caption(curves_caption(chart.lines))
     if "export" not in view.hide:
         _exports(chart, index, upto, confidence)

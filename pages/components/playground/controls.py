@@ -126,9 +126,7 @@ def _data(view: View, points: Points) -> None:
 
 def _choose_data() -> None:
     name = st.session_state["pg_data"]
-    view = replace(
-        session.current(), data=name, points=None, noise=None, at=None, row=DEFAULT.row if name == DEFAULT.data else 0
-    )
+    view = replace(session.current(), data=name, points=None, noise=None, at=None, row=DEFAULT.row)
     session.update(**fitting(view).__dict__)
 
 

@@ -14,7 +14,8 @@ from .view import View
 HINTS = {
     "Certify": "Click anywhere. The yellow shape is proved safe; the arrow is the smallest step that changes the "
     "answer. Click a training point to certify it without itself (leave-one-out).",
-    "Add": "Click where the new training point should go.",
+    "Add": "Click where the new training point should go. It is certified without itself (leave-one-out): drawn "
+    "hollow, it does not vote.",
     "Move": "Click the training point to move.",
     "Delete": "Click the training point to delete.",
 }

@@ -310,3 +310,11 @@ def test_the_copied_link_names_the_radius_to_the_last_digit(monkeypatch) -> None
     link = next(block.value for block in app.code if "eps=" in block.value)
     (radius,) = parse_qs(urlsplit(link.strip()).query)["eps"]
     assert float(radius) == 0.12345678901234566
+
+
+def test_a_second_dataset_with_a_longer_axis_leaves_the_radius_on_both_charts() -> None:
+    alone, both = page(data="splice", methods="euclidean"), page(data="splice~mnist", methods="euclidean")
+    assert both.slider(key="cmp_eps").value == alone.slider(key="cmp_eps").value == 0.2
+    assert "lies beyond this chart" not in words(both)
+    both.slider(key="cmp_eps").set_value(1.0).run()
+    assert "ε = 1 lies beyond this chart, which ends at 0.5." in words(both)
