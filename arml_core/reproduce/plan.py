@@ -67,10 +67,10 @@ class Effort:
             return 50
         return POINTS if dataset == "splice" and column.startswith("boundary") else 200
 
-    def steps_for(self, dataset: str) -> int:
+    def boundary_steps(self) -> int:
         if self.steps is not None:
             return self.steps
-        return 200 if self.quick else STEPS // 5 if dataset in LARGE else STEPS
+        return 200 if self.quick else STEPS
 
     def budget_a_point(self) -> float:
         if self.budget is not None:
@@ -153,7 +153,7 @@ def _step(dataset: str, learner: str, column: str, effort: Effort, parameters: M
         column,
         PointsSpec("evaluation", effort.points_for(column, dataset)),
         {**effort.parameters_of(learner), **(parameters or {})},
-        effort.steps_for(dataset) if column.startswith("boundary") else None,
+        effort.boundary_steps() if column.startswith("boundary") else None,
         effort.budget_a_point() if column == "search" else None,
     )
 

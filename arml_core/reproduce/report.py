@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..attack.boundary import STEPS
 from ..results import Evaluation
 from . import extras, published
 from .beside import TABLE_1, TABLE_2
@@ -15,6 +14,7 @@ from .markdown import errors_cells, listed, row, rule
 from .observations import COLUMNS as OBSERVED
 from .observations import check
 from .published import ATTACK_TOLERANCE, METHODS, TITLES
+from .reasons import Reason, far_attacks
 from .tables import PAPER_COLUMN, Tables
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "REPRODUCTION.md"
@@ -101,57 +101,31 @@ def _agreement(tables: Tables) -> Iterator[str]:
                 yield row([TITLES[dataset], METHODS[learner], *(cell or "–" for cell in cells)])
     yield ""
     missed = [key for key in tables.evaluations if tables.within(*key) is False]
-    short = [key for key in missed if tables.cut_short(*key)]
-    other = [key for key in missed if key not in short]
     if not missed:
         yield "All that has to hold does.\n"
-    if other:
-        yield f"Outside what has to hold: {_named(other)}.\n"
-    if short:
-        yield (
-            f"Outside what has to hold for want of steps: {_named(short)}. They were stopped early (their rows say "
-            f"after how many of the paper's {STEPS:,} steps), still on their way to the point: their errors are too "
-            "small. What can be reached stands in the row of the white-box attack.\n"
-        )
+    proved = [key for key in missed if not key[2].startswith("boundary")]
+    if proved:
+        yield f"Outside what has to hold: {_named(proved)}.\n"
     yield from _far_attacks(tables)
 
 
 def _far_attacks(tables: Tables) -> Iterator[str]:
-    """Why the boundary attack on the other metrics is further from the paper's than it may be on the first two."""
-    words = {
-        "steps": "stopped early (the rows say after how many steps), so their errors are too small",
+    """Why a boundary attack is further from the paper's than it may be."""
+    words: dict[Reason, str] = {
+        "steps": "stopped early (the rows say after how many steps), still on their way to the point: their errors are "
+        "too small. What can be reached stands in the row of the white-box attack",
         "metric": "against another metric than the paper's, as their certified errors show",
         "points": "on fewer points; two standard deviations of what drawing so few adds leave less than that",
         "open": "for a reason that is not known",
     }
-    found: dict[str, list[tuple[str, str, str]]] = {reason: [] for reason in words}
-    for dataset, learner, column in tables.evaluations:
-        difference = tables.difference(dataset, learner, column)
-        allowed = published.tolerance(dataset, learner, PAPER_COLUMN.get(column, "exact"))
-        if not column.startswith("boundary") or allowed is not None or difference is None:
-            continue
-        at = int(np.argmax(np.abs(difference)))
-        if abs(difference[at]) > ATTACK_TOLERANCE:
-            found[_reason(tables, dataset, learner, column, at)].append((dataset, learner, column))
+    found: dict[Reason, list[tuple[str, str, str]]] = {reason: [] for reason in words}
+    for reason, key in far_attacks(tables):
+        found[reason].append(key)
     parts = [f"{_named(keys)}: {words[reason]}" for reason, keys in found.items() if keys]
     if parts:
-        yield f"The attack on other metrics, more than {ATTACK_TOLERANCE:g} from the paper's:\n"
+        yield f"Boundary attacks more than {ATTACK_TOLERANCE:g} from the paper's at some radius:\n"
         yield from (f"- {part}." for part in parts)
         yield ""
-
-
-def _reason(tables: Tables, dataset: str, learner: str, column: str, at: int) -> str:
-    difference, certified = (tables.difference(dataset, learner, name) for name in (column, "theorem1"))
-    evaluation = tables.get(dataset, learner, column)
-    assert difference is not None
-    assert evaluation is not None
-    if tables.cut_short(dataset, learner, column) and difference[at] < 0:
-        return "steps"
-    if certified is not None and np.abs(certified).max() > ATTACK_TOLERANCE / 2:
-        return "metric"
-    share = float(published.errors(dataset, learner, "empirical")[at])
-    spread = (share * (1 - share) * (1 / len(evaluation) - 1 / published.POINTS)) ** 0.5
-    return "points" if abs(difference[at]) <= ATTACK_TOLERANCE + 2 * spread else "open"
 
 
 def _gaps(tables: Tables) -> Iterator[str]:

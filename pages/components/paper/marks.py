@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from arml_core.reproduce import published
+from arml_core.reproduce.reasons import reason_of
 from arml_core.reproduce.tables import PAPER_COLUMN, Tables
 
 LEGEND = (
@@ -12,6 +13,7 @@ LEGEND = (
     "✓ as close as it has to be, ✗ not; where nothing stands, our own learner decides and nothing is demanded."
 )
 MISSING = "–"
+WHY = {"steps": ", fewer steps", "points": ", fewer points"}
 NARROW = "\u00a0"
 """A space that keeps a shape and its number on one line."""
 
@@ -51,5 +53,5 @@ def verdict(tables: Tables, dataset: str, learner: str, column: str) -> str:
     allowed = published.tolerance(dataset, learner, PAPER_COLUMN[column])
     assert allowed is not None
     first = "" if math.isfinite(allowed[0]) else " above ε = 0"
-    why = ", fewer steps" if not within and tables.cut_short(dataset, learner, column) else ""
+    why = WHY.get(reason_of(tables, dataset, learner, column) or "", "") if not within else ""
     return f"{'✓' if within else '✗'} ±{allowed[-1]:g}{first}{why}"

@@ -7,9 +7,11 @@ import streamlit as st
 
 from arml_core.figures.agreement import agreement_alt, agreement_figure
 from arml_core.reproduce.beside import coverage, rows
+from arml_core.reproduce.markdown import listed
 from arml_core.reproduce.observations import COLUMNS as OBSERVED
 from arml_core.reproduce.observations import check
 from arml_core.reproduce.published import METHODS, TITLES
+from arml_core.reproduce.reasons import reason_of
 from arml_core.reproduce.report import CLAIMS, ROWS
 from arml_core.reproduce.tables import Tables
 
@@ -17,7 +19,7 @@ from ..chart import show_chart
 from ..looks import STACKED
 from ..theme import current_style
 from .choices import View
-from .marks import MISSING
+from .marks import MISSING, WHY
 from .tables import READ
 from .take_away import show_take_away
 
@@ -36,7 +38,7 @@ def show_summary(view: View, tables: Tables) -> None:
         "this engine. For the Euclidean metric, where nothing is left to chance, and for ARML a largest difference is "
         "demanded: "
         + (
-            f"**{close} of {demanded} rows keep it** (a row has six radii)."
+            f"**{close} of {demanded} rows keep it** (a row has six radii){_missed(tables)}."
             if demanded
             else "none of these rows is there yet."
         )
@@ -67,6 +69,17 @@ def show_summary(view: View, tables: Tables) -> None:
         "python -m arml_core reproduce table1\npython -m arml_core reproduce table2",
         f"from arml_core.reproduce.beside import rows\n{READ}\nprint(rows(tables).to_string())",
     )
+
+
+def _missed(tables: Tables) -> str:
+    """The rows that do not keep it, each with the reason where it is known."""
+    names = [
+        f"{METHODS[learner]} on {TITLES[dataset]} ({ROWS[column].removeprefix('ours, ')}"
+        f"{WHY.get(reason_of(tables, dataset, learner, column) or '', '')})"
+        for dataset, learner, column in tables.evaluations
+        if tables.within(dataset, learner, column) is False
+    ]
+    return f", all but {listed(names)}" if names else ""
 
 
 def _observations(tables: Tables) -> None:
