@@ -159,9 +159,20 @@ def _log_ticks(positive: FloatArray) -> dict[str, Any]:
     low, high = np.log10([positive.min(), positive.max()]) if len(positive) else (0.0, 0.0)
     if high - low >= 1.5:
         return {"dtick": float(np.ceil((high - low) / 6))}
+    if 0 < high - low < 0.5:
+        ticks = _round_numbers(10**low, 10**high)
+        return {"tickmode": "array", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
     decades = range(int(np.floor(low)) - 1, int(np.ceil(high)) + 2)
     ticks = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
     return {"tickmode": "array", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """Three to seven round numbers that reach over an interval."""
+    power = 10.0 ** np.floor(np.log10((high - low) / 3))
+    step = power * max(digit for digit in (1, 2, 5) if digit * power <= (high - low) / 2)
+    first, last = int(np.floor(low / step)), int(np.ceil(high / step))
+    return [float(f"{count * step:.6g}") for count in range(first, last + 1)]
 
 
 def _mark(name: str, x: float, y: float, style: Style) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from arml_core.figures import (
     eigenvalues_of,
@@ -87,3 +88,12 @@ def test_alternative_texts_give_the_numbers() -> None:
     )
     assert "from 4.00 to 1.00; 1 are zero" in spectrum_alt(np.array([4.0, 1.0, 0.0]))
     assert "nothing was reported" in progress_alt("Loss", np.array([], dtype=int), np.array([]))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.82, 1.1), (0.999, 1.001), (1.0, 3.0), (2e-7, 2.5e-7), (40.0, 41.0)])
+def test_eigenvalues_within_half_a_decade_can_be_read_off_the_axis(low, high):
+    axis = spectrum_figure(np.array([high, (low + high) / 2, low]), LIGHT).layout.yaxis
+    assert 3 <= len(axis.tickvals) <= 9
+    assert axis.tickvals[0] <= low * (1 + 1e-9)
+    assert axis.tickvals[-1] >= high * (1 - 1e-9)
+    assert [float(text) for text in axis.ticktext] == list(axis.tickvals)

@@ -8,7 +8,7 @@ from arml_core.jobs.spec import GIVEN
 from arml_core.learners.estimation import duration
 
 from ..plain import plain
-from ..runs import is_drawn
+from ..runs import changed_words, is_drawn
 
 BADGES = {
     "queued": ":gray-badge[waiting]",
@@ -45,8 +45,11 @@ def step_word(job: JobStatus) -> str:
 
 
 def name_of(job: JobStatus) -> str:
-    """A job's name (Markdown): title, and the seed where one was drawn from."""
-    return plain(job.title) + seed_words(job)
+    """A job's name (Markdown): title, where a training departs from the defaults, and the seed if one is drawn from."""
+    changed = ""
+    if job.kind == "train":
+        changed = changed_words(str(job.content["learner"]), job.content["parameters"])
+    return plain(job.title + changed) + seed_words(job)
 
 
 def seed_words(job: JobStatus) -> str:

@@ -268,7 +268,7 @@ def test_a_shipped_variant_stands_beside_its_default_only_when_asked_for(ships) 
     assert [line.label for line in charts_of()[0].lines] == ["ARML"]
     keys = tuple(run.key for run in load_catalogue().shipped)
     labels = [line.label for line in charts_of(methods=keys)[0].lines]
-    assert labels == ["ARML", "ARML, n neighbors 5"]
+    assert labels == ["ARML", "ARML, neighbours 5"]
 
 
 @pytest.mark.usefixtures("shipped_results")
