@@ -150,6 +150,7 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
         )
         st.caption(
             "Can you tell the first two apart? The third has a scale of its own: blue pixels went up, orange ones down."
+            f"{beyond_white(study)}"
         )
     else:
         moved = changes(data, study)
@@ -165,6 +166,15 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
         )
     header, rows = twin_rows(data, study)
     show_csv(view, "twin", lambda: pd.DataFrame(rows, columns=header), data)
+
+
+def beyond_white(study: Study) -> str:
+    """What no picture can show: pixels that are scaled to [0, 1] and left it."""
+    outside = int(((study.twin < 0) | (study.twin > 1)).sum())
+    if not outside:
+        return ""
+    many = "One pixel leaves" if outside == 1 else f"{outside} pixels leave"
+    return f" {many} the range from black to white, where nothing can be drawn: a step may lead anywhere here."
 
 
 def _trail(view: View, data: Dataset, study: Study) -> None:

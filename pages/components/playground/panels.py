@@ -27,7 +27,9 @@ HEIGHTS = {2: 440, 3: 330, 4: 380}
 LESSON_HEIGHT = 350
 MEAN_HELP = (
     "The mean radius over all training points, each certified without itself. "
-    f"Exact for K = 1 and ℓ2, otherwise the proven lower bounds. {MEAN_RULE}"
+    f"Exact for K = 1 and ℓ2, otherwise the proven lower bounds. {MEAN_RULE} A training does not see this number: ARML "
+    "enlarges a bound on the radii of its training points, for neighbours drawn at random, and on points that the "
+    "Euclidean metric suits already there may be nothing to gain."
 )
 
 

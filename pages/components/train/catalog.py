@@ -33,7 +33,7 @@ class Offer:
 
     @property
     def size(self) -> str:
-        return f"{self.n_train:,} points, {self.n_features:,} features, {self.n_classes} classes"
+        return f"{self.n_train:,} training points, {self.n_features:,} features, {self.n_classes} classes"
 
 
 def offers(client: Client) -> dict[str, Offer]:

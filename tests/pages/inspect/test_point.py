@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.testing import assert_allclose
 from arml_core.figures.words import radius_down, radius_near, radius_up
 from arml_core.knn import MahalanobisKNN
 from arml_core.metric import Metric
-from pages.components.inspect.point_view import height_of
+from pages.components.inspect.point_view import beyond_white, height_of
 from pages.components.inspect.study import Prepared, Question, begin, changes, hunt, pursue, twin_rows
 
 from ..app import address
@@ -164,6 +165,17 @@ def test_the_twin_in_the_datasets_units_flips_the_answer_too_or_is_not_given() -
         if not coarse[-1]:
             assert knn.predict(scaling.transform(after)[None], exclude=[row])[0] == study.twin_answer
     assert 0 < sum(coarse) < len(coarse)
+
+
+def test_pixels_that_leave_the_range_of_a_picture_are_counted() -> None:
+    app = page(row="356", norm="linf")
+    (caption,) = [line for line in words(app).splitlines() if "Can you tell the first two apart" in line]
+    assert re.search(r"\d+ pixels leave the range from black to white", caption)
+    study = begin(blobs(), Question("train", 2, 3, "l2", own=False))
+    for twin, said in ((np.array([0.0, 1.0]), ""), (np.array([0.5, 1.01]), "One pixel leaves")):
+        found = beyond_white(replace(study, twin=twin))
+        assert found.strip().startswith(said)
+        assert bool(found) == bool(said)
 
 
 def test_another_one_that_is_answered_wrong_really_is() -> None:
