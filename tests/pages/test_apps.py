@@ -256,10 +256,10 @@ def test_dragging_is_offered_only_where_it_does_something() -> None:
         assert ["Drag" in hint for hint in hints] == [offered]
 
 
-def test_another_preset_drops_the_edits_and_chooses_a_row_that_exists() -> None:
+def test_another_preset_drops_the_edits_and_opens_on_the_point_that_its_link_opens_on() -> None:
     app = page("pages/playground", points="0_0_0~1_1_1~2_0_1", row="2")
     app.selectbox(key="pg_data").set_value("blobs").run()
-    assert address(app) == {"data": "blobs", "row": "0"}
+    assert address(app) == {"data": "blobs"}
 
 
 @pytest.mark.parametrize(
