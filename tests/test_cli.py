@@ -114,6 +114,21 @@ def test_an_attack_in_a_box_writes_rows_inside_it_and_their_own_sizes(norm, tmp_
     assert changed > 30
 
 
+def test_the_size_beside_a_row_counts_nothing_that_did_not_move(tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    x = rng.random((40, 3)).round(3)
+    kinds = np.where(x[:, 0] + 0.3 * x[:, 1] > 0.7, "p", "n")
+    lines = [",".join([*(repr(value) for value in row), kind]) for row, kind in zip(x.tolist(), kinds, strict=True)]
+    (tmp_path / "free.csv").write_text("\n".join(["a,b,c,kind", *lines]))
+    assert main(["attack", str(tmp_path / "free.csv"), "--label", "kind", "-k", "3", "--frozen", "b"]) == 0
+    rows = read_rows(capsys.readouterr().out)
+    sizes = np.array([float(row["upper"]) for row in rows])
+    wrong = np.array([row["label"] != row["predicted"] for row in rows])
+    assert wrong.any()
+    assert np.all(sizes[wrong] == 0)
+    assert np.all((sizes[~wrong] > 0) & (sizes[~wrong] < 2))
+
+
 def test_radii_and_the_box_of_a_file_can_be_in_its_own_units(tmp_path, capsys):
     thickness = [1.000, 1.001, 1.003, 1.008, 1.009, 1.010]
     lines = [f"{value},{kind}" for value, kind in zip(thickness, "aaabbb", strict=True)]

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     answers, moved = _as_written(asked, found)
     kept: BoolArray = np.asarray(np.isfinite(moved).all(axis=1))
-    upper = _sizes(asked, found.upper, moved, kept)
+    upper = _sizes(asked, found, moved, kept)
     becomes = [name if known else "" for name, known in zip(asked.class_names(answers), kept, strict=True)]
     columns = zip(
         range(len(asked.y)),
@@ -92,10 +92,11 @@ def _as_written(asked: Question, found: AttackResult) -> tuple[NDArray[np.intege
     return answers, counterfactuals_in_units(asked.data.scaling, x, wanted, flips, limits=threat.limits(x))
 
 
-def _sizes(asked: Question, upper: FloatArray, moved: FloatArray, kept: BoolArray) -> FloatArray:
-    """The size of each change, not less than that of the row as it is written."""
+def _sizes(asked: Question, found: AttackResult, moved: FloatArray, kept: BoolArray) -> FloatArray:
+    """The size of each change, not less than that of the row as it is written; what did not move has not."""
     x = asked.x[kept].astype(np.float64)
-    written = asked.threat.resolve(asked.data.n_features).size(asked.data.scaling.transform(moved[kept]) - x)
-    sizes = upper.copy()
-    sizes[kept] = np.maximum(upper[kept], written * (1 + gamma(x.shape[1] + 8)))
+    changes = np.where(found.adversarial[kept] != asked.x[kept], asked.data.scaling.transform(moved[kept]) - x, 0.0)
+    written = asked.threat.resolve(asked.data.n_features).size(changes)
+    sizes = found.upper.copy()
+    sizes[kept] = np.maximum(sizes[kept], written * (1 + gamma(x.shape[1] + 8)))
     return sizes
