@@ -22,7 +22,7 @@ from pages.components.visitor import show_private_notice
 stayed = enter("certify")
 asked = CHOICES.load(stayed)
 style_page()
-st.markdown("### Certify a file\nWhich rows of your table could a small change flip, how small, and what change?")
+st.markdown("Which rows of your table could a small change flip, how small, and what change?")
 show_private_notice()
 CHOICES.show_notices()
 

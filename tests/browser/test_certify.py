@@ -61,7 +61,7 @@ def open_certify(open_page: Any) -> Any:
     def open_certify(path: str = "/certify", **options: Any) -> Any:
         page = open_page(path, chart=False, **options)
         page.set_default_timeout(PATIENCE)
-        page.get_by_text("Certify a file").first.wait_for()
+        page.get_by_text("Which rows of your table").first.wait_for()
         idle(page)
         return page
 
