@@ -54,7 +54,7 @@ def wine(n: int, k: int) -> tuple[Any, Any, Any]:
 
 
 def label(run: str) -> str:
-    return f"LFDA, n components 2 · run {run[:4]}"
+    return f"LFDA, components 2 · run {run[:4]}"
 
 
 def cells(page: Any, column: str, index: int = 0) -> dict[str, str]:
