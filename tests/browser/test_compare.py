@@ -234,7 +234,8 @@ def test_nothing_overflows(open_page, width: int, dark: bool) -> None:
     page = open_page("/compare", width, WIDTHS[width], dark)
     page.wait_for_timeout(300)
     chart = page.locator(".js-plotly-plot").first
-    title, legend = (chart.locator(part).first.bounding_box() for part in (".g-xtitle", ".legend"))
+    tick, title, legend = (chart.locator(part).first.bounding_box() for part in (".xtick", ".g-xtitle", ".legend"))
+    assert tick["y"] + tick["height"] <= title["y"] + 1
     assert title["y"] + title["height"] <= legend["y"] + 1
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"compare-{width}-{'dark' if dark else 'light'}.png")
