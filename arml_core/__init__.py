@@ -11,9 +11,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ARML": "learners",
-    "AttackResult": "attack",
+    "AttackResult": "attacks",
     "Cancelled": "errors",
-    "Certificates": "certify",
+    "Certificates": "certificates",
     "Euclidean": "learners",
     "ITML": "learners",
     "LFDA": "learners",
@@ -35,8 +35,8 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
-    from .attack import AttackResult
-    from .certify import Certificates
+    from .attacks import AttackResult
+    from .certificates import Certificates
     from .curves import dkw_band, robust_error, robust_error_curve
     from .datasets import list_datasets, load_dataset, read_dataset
     from .errors import Cancelled, NotPSDError, NotSupportedError

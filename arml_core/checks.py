@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .reference import Reference
-from .rounding import IntArray
+from .neighbors.prepared import PreparedReferences
+from .numerics.arrays import IntArray
 
 
 def check_k(k: Any, n_rows: int) -> None:
@@ -69,7 +69,7 @@ def checked_exclude(exclude: ArrayLike | Sequence[ArrayLike] | None, n: int, n_t
 
 
 def check_class_sizes(
-    reference: Reference, classes: NDArray[Any], labels: IntArray, exclude: IntArray | None, n_neighbors: int
+    reference: PreparedReferences, classes: NDArray[Any], labels: IntArray, exclude: IntArray | None, n_neighbors: int
 ) -> None:
     """Theorem 1 takes the k-th of the positives and of the negatives: both must have k."""
     k = (n_neighbors + 1) // 2

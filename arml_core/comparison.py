@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .numerics.arrays import BoolArray, FloatArray
 from .results import Evaluation
-from .rounding import BoolArray, FloatArray
 from .threat import ThreatModel
 
 CERTIFICATES = ("exact", "search", "votes", "theorem1")
@@ -44,7 +44,7 @@ class Setting:
         return cls(
             fingerprint,
             n_neighbors,
-            plain_threat(threat),
+            canonical_threat(threat),
             str(points["part"]),
             points.get("digest"),
             bool(points.get("labels", True)),
@@ -63,7 +63,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class EvaluationPair:
     """One classifier in one setting: its certificate and attack, and their radii on the rows both have.
 
     Without an attack `upper` is what the certificate itself reached, or None.
@@ -100,7 +100,7 @@ class Contender:
         return "the search's own attack" if self.upper is not None else ""
 
 
-def plain_threat(threat: ThreatModel) -> ThreatModel:
+def canonical_threat(threat: ThreatModel) -> ThreatModel:
     """The same attacker, written in one way: costs of 1, nothing frozen and an endless box are left out."""
     costs = None if threat.costs is None or all(cost == 1.0 for cost in threat.costs) else threat.costs
     box: Any = None
@@ -117,7 +117,7 @@ def setting_of(evaluation: Evaluation) -> Setting:
 
 def threat_differences(certificate: ThreatModel, attack: ThreatModel) -> tuple[str, ...]:
     """In what the attackers of a certificate and an attack differ, a clause each; empty if they are the same."""
-    one, other = plain_threat(certificate), plain_threat(attack)
+    one, other = canonical_threat(certificate), canonical_threat(attack)
     found = []
     if one.norm != other.norm:
         found.append(f"the certificate measures a step in {one.norm_name}, the attack in {other.norm_name}")
@@ -130,7 +130,7 @@ def threat_differences(certificate: ThreatModel, attack: ThreatModel) -> tuple[s
     return tuple(found)
 
 
-def join(certificate: Evaluation, attack: Evaluation) -> Contender:
+def join(certificate: Evaluation, attack: Evaluation) -> EvaluationPair:
     """Both on the rows they share; a ValueError that says why if they do not belong together."""
     different = threat_differences(certificate.threat, attack.threat)
     if different:
@@ -142,20 +142,20 @@ def join(certificate: Evaluation, attack: Evaluation) -> Contender:
     _, mine, yours = np.intersect1d(certificate.index, attack.index, assume_unique=True, return_indices=True)
     if len(mine) == 0:
         raise ValueError("the certificate and the attack have no row in common yet")
-    return Contender(certificate, attack, certificate.lower[mine], attack.upper[yours], certificate.correct[mine])
+    return EvaluationPair(certificate, attack, certificate.lower[mine], attack.upper[yours], certificate.correct[mine])
 
 
-def alone(evaluation: Evaluation) -> Contender:
+def alone(evaluation: Evaluation) -> EvaluationPair:
     """A certificate without an attack, or an attack without a certificate."""
     if evaluation.kind == "attack":
-        return Contender(None, evaluation, None, evaluation.upper, evaluation.correct)
+        return EvaluationPair(None, evaluation, None, evaluation.upper, evaluation.correct)
     reached = evaluation.upper if evaluation.method in OWN_ATTACK else None
-    return Contender(evaluation, None, evaluation.lower, reached, evaluation.correct)
+    return EvaluationPair(evaluation, None, evaluation.lower, reached, evaluation.correct)
 
 
-def contenders(
+def evaluation_pairs(
     runs: Mapping[str, Sequence[Evaluation]], setting: Setting, certificate: str = BEST, attack: str = BEST
-) -> dict[str, Contender]:
+) -> dict[str, EvaluationPair]:
     """Each run in a setting; runs without results there are left out.
 
     `certificate` and `attack` name a method, or ``"best"``: the best one that all runs have, so that the comparison is
@@ -180,19 +180,19 @@ def contenders(
     return found
 
 
-def refusals(evaluations: Iterable[Evaluation], contender: Contender, setting: Setting) -> tuple[str, ...]:
+def refusals(evaluations: Iterable[Evaluation], pair: EvaluationPair, setting: Setting) -> tuple[str, ...]:
     """Why this classifier's certificate (or attack) stands alone although there are attacks (or certificates) of it."""
-    if contender.exact or (contender.certificate is not None and contender.attack is not None):
+    if pair.exact or (pair.certificate is not None and pair.attack is not None):
         return ()
-    here = contender.evaluations[0]
+    here = pair.evaluations[0]
     wanted = "attack" if here.kind == "certify" else "certify"
     others = [e for e in evaluations if e.kind == wanted and classifier_of(e) == classifier_of(here)]
     if any(setting_of(e) == setting for e in others):
         return ()
     found = []
     for other in others:
-        pair = (here, other) if wanted == "attack" else (other, here)
-        different = threat_differences(pair[0].threat, pair[1].threat)
+        certificate, attack = (here, other) if wanted == "attack" else (other, here)
+        different = threat_differences(certificate.threat, attack.threat)
         if different:
             found.append("; ".join(different))
     return tuple(dict.fromkeys(found))

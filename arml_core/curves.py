@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .rounding import FloatArray
+from .numerics.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .attack import AttackResult, attack_point, boundary_attack, whitebox_attack
-from .attack.boundary import STEPS as BOUNDARY_STEPS
-from .certify import (
+from .attacks import AttackResult, attack_point, boundary_attack, whitebox_attack
+from .attacks.boundary import STEPS as BOUNDARY_STEPS
+from .certificates import (
     Certificates,
     Interval,
     Triplets,
@@ -25,12 +25,12 @@ from .certify import (
 from .checks import check_class_sizes, check_k, check_whole, checked_exclude, checked_labels
 from .device import device_for_certificates
 from .metric import as_metric
-from .nearby import NearbyPredictor
-from .precision import in_full_precision
+from .neighbors.neighbor_lists import NeighborListPredictor
+from .neighbors.prepared import PreparedReferences
+from .numerics.arrays import BoolArray, FloatArray, IntArray
+from .numerics.precision import in_full_precision
+from .numerics.threads import with_one_blas_thread
 from .progress import Callback, report
-from .reference import Reference
-from .rounding import BoolArray, FloatArray, IntArray
-from .threads import with_one_blas_thread
 from .threat import ThreatModel
 
 SEARCH_TRADED = 3  # local optima the attack improves by trading within a search, where tightness counts
@@ -114,7 +114,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if np.may_share_memory(x, np.asarray(X)):
             x = x.copy()  # what the caller does to X later must not reach a certificate
         self.metric_ = as_metric(self.metric, x.shape[1])
-        self._reference = Reference(
+        self._reference = PreparedReferences(
             x, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
         )
         self._triplets: dict[ThreatModel, Triplets] = {}
@@ -169,8 +169,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : the true labels; points that are predicted otherwise have radius 0. Without `y` the classifier's own
             answer is certified.
         method : "votes" (any K), "theorem1" (odd K, the paper's certificate), "exact" (K = 1, both sides) or
-            "search" (any K, both sides, as tight as `budget` allows). :mod:`arml_core.certify` has the table of what
-            each supports.
+            "search" (any K, both sides, as tight as `budget` allows). :mod:`arml_core.certificates` has the table of
+            what each supports.
         threat : what the attacker may do; ℓ2 without limits by default.
         exclude : training rows to leave out, for leave-one-out: one index per row of X (-1 for none), or a
             sequence of indices per row.
@@ -317,7 +317,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             low[resolved.movable] = np.maximum(resolved.box[0], low[resolved.movable])
             high[resolved.movable] = np.minimum(resolved.box[1], high[resolved.movable])
         fallback = x[[np.argmax(self._reference.label != c) for c in range(self._reference.n_classes)]]
-        predict = NearbyPredictor(self._reference, self.n_neighbors, len(task.points), task.exclude, task.predict)
+        predict = NeighborListPredictor(self._reference, self.n_neighbors, len(task.points), task.exclude, task.predict)
         upper, found = boundary_attack(
             task.points,
             task.labels,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import NotPSDError
-from .rounding import FloatArray
+from .numerics.arrays import FloatArray
 
 PSD_TOLERANCE = 1e-8
 SMALL_PRODUCT = 64 * 64  # below this many entries of G, plain loops beat BLAS and repeat to the last bit

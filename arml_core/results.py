@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .npz import read_npz
-from .rounding import BoolArray, FloatArray, IntArray
+from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
 
 FOLDER = Path(__file__).parents[1] / "data" / "results"

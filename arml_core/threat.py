@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .rounding import FloatArray, IntArray, norm
+from .numerics.arrays import FloatArray, IntArray
+from .numerics.error_bounds import norm
 
 _NORMS: dict[Any, float] = {
     1: 1.0,

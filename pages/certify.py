@@ -8,11 +8,11 @@ import streamlit as st
 
 from arml_core.jobs import DamagedFile, StoreError
 from pages.components.certify.choices import CHOICES
-from pages.components.certify.downloads import show_below, show_downloads
+from pages.components.certify.downloads import show_details, show_downloads
 from pages.components.certify.prepare import prepare
 from pages.components.certify.problems import damaged, unreachable
 from pages.components.certify.progress import show_progress
-from pages.components.certify.results import results_of, work_of
+from pages.components.certify.results import certify_jobs, results_of
 from pages.components.certify.sources import find_sources
 from pages.components.certify.steps import show_last_heading, show_steps
 from pages.components.certify.verdicts_step import radius_of, show_verdicts
@@ -30,7 +30,7 @@ try:
     sources, missing = find_sources(asked)
     ready = sources.ready(asked.mode)
     prepared = prepare(asked, sources) if ready else None
-    work = work_of(asked, prepared) if prepared is not None and prepared.ready and asked.jobs else None
+    work = certify_jobs(asked, prepared) if prepared is not None and prepared.ready and asked.jobs else None
 
     if "steps" not in asked.hide:
         show_steps(asked, sources, missing, prepared, work)
@@ -43,7 +43,7 @@ try:
             show_verdicts(asked, work, results)
             if "downloads" not in asked.hide:
                 show_downloads(asked, sources, prepared, work, results, radius_of(asked, results))
-            show_below(asked, sources, prepared, work)
+            show_details(asked, sources, prepared, work)
 except StoreError as reason:
     st.error(unreachable(reason))
 except DamagedFile as reason:

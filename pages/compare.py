@@ -13,7 +13,7 @@ from pages.components.compare.controls import sidebar
 from pages.components.compare.live import SIGNATURE, show_offers, watch_store
 from pages.components.compare.panels import show_charts
 from pages.components.compare.words import show_empty, show_nothing_fits
-from pages.components.plain import plain
+from pages.components.markdown import escaped
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
@@ -30,15 +30,15 @@ if catalogue.datasets:
     sidebar(view, scene, catalogue)
 CHOICES.show_notices()
 if catalogue.problem:
-    st.warning(plain(catalogue.problem))
+    st.warning(escaped(catalogue.problem))
 for notice in scene.notices:
-    st.caption(f"ℹ️ {plain(notice)}")
+    st.caption(f"ℹ️ {escaped(notice)}")
 if not catalogue.datasets:
     show_empty()
 elif not charts:
     show_nothing_fits(scene)
 for sentence in missing:
-    st.caption(f"ℹ️ {plain(sentence)}")
+    st.caption(f"ℹ️ {escaped(sentence)}")
 show_offers(view, scene, charts)
 if charts:
     show_charts(charts, scene)

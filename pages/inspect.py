@@ -10,7 +10,7 @@ from pages.components.inspect.choices import CHOICES
 from pages.components.inspect.controls import row_controls, show_choice, sidebar
 from pages.components.inspect.flow import find_another, load, question_of, show_metric_part, show_point_part
 from pages.components.inspect.sources import load_catalogue, resolve
-from pages.components.plain import plain
+from pages.components.markdown import escaped
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
@@ -24,9 +24,9 @@ with st.sidebar:
         sidebar(view, source, catalogue)
 CHOICES.show_notices()
 if catalogue.problem:
-    st.warning(plain(catalogue.problem))
+    st.warning(escaped(catalogue.problem))
 for notice in missing:
-    st.caption(f"ℹ️ {plain(notice)}")
+    st.caption(f"ℹ️ {escaped(notice)}")
 show_private_notice()
 if source is None:
     st.error("There is no dataset on this machine, not even the ones that come with scikit-learn.")

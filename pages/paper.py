@@ -8,13 +8,13 @@ import streamlit as st
 
 from arml_core.reproduce.tables import Tables
 from arml_core.results import shipped
+from pages.components.markdown import escaped
 from pages.components.paper.choices import CHOICES, SECTIONS, choose
 from pages.components.paper.facts import show_datasets, show_runtime
 from pages.components.paper.robust_curves import show_figure2, show_sensitivity
 from pages.components.paper.summary import show_summary
 from pages.components.paper.tables import show_table
 from pages.components.paper.toy import show_figure1
-from pages.components.plain import plain
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
@@ -32,7 +32,7 @@ if "sections" not in view.hide:
 try:
     tables = Tables.of(shipped())
 except (ValueError, OSError) as reason:
-    st.error(plain(f"The results that ship with the project cannot be read: {reason}"))
+    st.error(escaped(f"The results that ship with the project cannot be read: {reason}"))
     tables = Tables({})
 
 if view.show == "summary":

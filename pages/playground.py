@@ -7,15 +7,15 @@ import pages.components.loading  # noqa: F401
 import streamlit as st
 
 from pages.components.playground import session
-from pages.components.playground.ahead import begin_turn, look_ahead
-from pages.components.playground.below import show_below
 from pages.components.playground.clicks import handle
 from pages.components.playground.compute import points_of
 from pages.components.playground.controls import open_sidebar, sidebar
+from pages.components.playground.details import show_details
 from pages.components.playground.edits import fitting
 from pages.components.playground.hints import show_hint, show_lesson, show_notices
 from pages.components.playground.panels import show_panels, show_search_longer
 from pages.components.playground.picture_clicks import listen
+from pages.components.playground.prefetch import begin_turn, prefetch_next
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
@@ -40,7 +40,7 @@ if not stayed:
 panels = show_panels(view, points, stayed)  # before the rest, so that the browser draws while it is on its way
 sidebar(view, points, opened=not stayed)
 show_search_longer(view, panels)
-show_below(session.current(), points, panels)
+show_details(session.current(), points, panels)
 session.publish()
-look_ahead(session.current(), points)
+prefetch_next(session.current(), points)
 spare_imports_from_collection()

@@ -10,14 +10,14 @@ from arml_core.figures import plane_alt, plane_figure, probe_words
 from pages.components.address import put_into_address
 from pages.components.chart import show_chart
 from pages.components.device import show_device
-from pages.components.doors import show_doors
 from pages.components.glossary import TERMS
 from pages.components.jobs import show_running_jobs
 from pages.components.on_demand import on_demand
-from pages.components.playground.below import download_of, show_formula
 from pages.components.playground.compute import panel_of, points_of
+from pages.components.playground.details import download_of, show_formula
 from pages.components.playground.view import DEFAULT
 from pages.components.shell import enter, spare_imports_from_collection, style_page
+from pages.components.start_cards import show_start_cards
 from pages.components.theme import current_style
 from pages.components.visitor import show_private_notice
 
@@ -47,7 +47,7 @@ with picture:
     show_formula()
     on_demand("The data behind the picture (CSV)", "start_open_data", lambda: download_of(panel, "start_csv"))
 
-show_doors()
+show_start_cards()
 
 st.subheader("Running jobs")
 show_running_jobs()

@@ -9,8 +9,8 @@ from dataclasses import replace
 import streamlit as st
 
 from arml_core.jobs import StoreError
+from pages.components.markdown import escaped
 from pages.components.on_demand import on_demand
-from pages.components.plain import plain
 from pages.components.shell import enter, spare_imports_from_collection, style_page
 from pages.components.train.catalog import offer_of, offers
 from pages.components.train.choices import choices
@@ -19,7 +19,7 @@ from pages.components.train.evaluate import show_evaluate
 from pages.components.train.form import show_form
 from pages.components.train.metric_upload import show_upload, show_uploads
 from pages.components.train.queue import listed, selected_job, show_queue, warm_up
-from pages.components.visitor import looking, show_private_notice
+from pages.components.visitor import read_client, show_private_notice
 
 stayed = enter("train")
 chosen = choices.load(stayed)
@@ -31,7 +31,7 @@ st.markdown(
 show_private_notice()
 choices.show_notices()
 try:
-    client = looking()
+    client = read_client()
     offered = offers(client)
     jobs = listed()
     gone = [key for key in chosen.datasets if key not in offered]
@@ -43,7 +43,7 @@ try:
     if notice:
         st.caption(f"ℹ️ {notice}")
 except StoreError as reason:
-    st.error(plain(f"The jobs cannot be reached: {reason}"))
+    st.error(escaped(f"The jobs cannot be reached: {reason}"))
     st.stop()
 
 panes = [None, st.container()] if "form" in chosen.hide else st.columns([2, 3], gap="large")

@@ -11,8 +11,8 @@ from benchmarks.campaign import checks, piles, repeat, run, stress
 from benchmarks.campaign.__main__ import campaign
 from benchmarks.campaign.paper import Effort, beaten
 from benchmarks.campaign.problems import as_code, make_line, make_problem
-from tests.attack.oracles import Truth
-from tests.attack.problems import Problem
+from tests.attacks.oracles import Truth
+from tests.attacks.problems import Problem
 from tests.oracles import Threat
 
 

@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 
 from arml_core import MahalanobisKNN, ThreatModel, robust_error
 from arml_core.cli import COMMANDS, build_parser, main
-from arml_core.cli.question import summary
+from arml_core.cli.common_arguments import summary
 from arml_core.datasets import load_dataset, read_dataset
 
 ROOT = Path(__file__).parents[1]

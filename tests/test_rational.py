@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests import rational
-from tests.attack.oracles import least, truth
+from tests.attacks.oracles import least, truth
 from tests.oracles import Threat
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attack.boundary import STEPS
-from ..attack.result import AttackResult
+from ..attacks.boundary import STEPS
+from ..attacks.result import AttackResult
 from ..datasets.table import counterfactuals_in_units, write_csv
-from ..rounding import BoolArray, FloatArray, gamma
+from ..numerics.arrays import BoolArray, FloatArray
+from ..numerics.error_bounds import gamma
+from .common_arguments import QueryArguments, add_arguments, summary, write
 from .progress import progress_bar
-from .question import Question, add_arguments, summary, write
 
 EXAMPLES = """examples:
   python -m arml_core attack iris -k 3
@@ -43,7 +44,7 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Attack, write one line per row, and say the robust errors on stderr."""
-    asked = Question.of(arguments)
+    asked = QueryArguments.of(arguments)
     with progress_bar("attack", "row" if arguments.method == "whitebox" else "step") as callback:
         found = asked.knn.attack(
             asked.x,
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
     print(summary(found.describe(), "empirical", upper, found.correct, found.threat, kind), file=sys.stderr)
 
 
-def _as_written(asked: Question, found: AttackResult) -> tuple[NDArray[np.integer[Any]], FloatArray]:
+def _as_written(asked: QueryArguments, found: AttackResult) -> tuple[NDArray[np.integer[Any]], FloatArray]:
     """The answers to the changed rows in the file's units, and these rows; NaN where they do not hold the change."""
     answers = np.array(found.predicted)
     settled = np.zeros(len(answers), dtype=bool)
@@ -92,7 +93,7 @@ def _as_written(asked: Question, found: AttackResult) -> tuple[NDArray[np.intege
     return answers, counterfactuals_in_units(asked.data.scaling, x, wanted, flips, limits=threat.limits(x))
 
 
-def _sizes(asked: Question, found: AttackResult, moved: FloatArray, kept: BoolArray) -> FloatArray:
+def _sizes(asked: QueryArguments, found: AttackResult, moved: FloatArray, kept: BoolArray) -> FloatArray:
     """The size of each change, not less than that of the row as it is written; what did not move has not."""
     x = asked.x[kept].astype(np.float64)
     changes = np.where(found.adversarial[kept] != asked.x[kept], asked.data.scaling.transform(moved[kept]) - x, 0.0)

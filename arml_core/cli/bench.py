@@ -16,7 +16,7 @@ from ..datasets import Dataset, load_dataset
 from ..knn import MahalanobisKNN
 from ..learners.storage import load_metric
 from ..metric import Metric, as_metric
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 
 
 def register(commands: Any) -> None:

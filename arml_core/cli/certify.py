@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import Any
 
-from ..certify import METHODS
+from ..certificates import METHODS
 from ..datasets.table import write_csv
+from .common_arguments import QueryArguments, add_arguments, summary, write
 from .progress import progress_bar
-from .question import Question, add_arguments, summary, write
 
 EXAMPLES = """examples:
   python -m arml_core certify usps -k 11 --method theorem1 --points 1000 -o usps.csv
@@ -37,7 +37,7 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Certify, write one line per row, and say the robust errors on stderr."""
-    asked = Question.of(arguments)
+    asked = QueryArguments.of(arguments)
     with progress_bar("certify", "row") as callback:
         found = asked.knn.certify(
             asked.x,

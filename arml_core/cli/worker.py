@@ -6,8 +6,8 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from ..jobs.capacity import Limits
 from ..jobs.paths import Paths
-from ..jobs.slots import Limits
 from ..jobs.worker import IDLE_SECONDS, Worker
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import shuffle
 
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 from .scaling import Scaling
 
 Labels = NDArray[np.int64]

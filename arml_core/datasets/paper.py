@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ..home import home
 from ..npz import read_npz
+from ..numerics.arrays import FloatArray
 from ..progress import Callback
-from ..rounding import FloatArray
 from .base import Dataset, DatasetInfo
 from .fetch import fetch
 from .formats import ARRAYS, Archive, archive_hash

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 
 ScalingKind = Literal["none", "minmax", "standard"]
 SCALING_KINDS: tuple[ScalingKind, ...] = ("none", "minmax", "standard")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from sklearn.datasets import make_circles, make_moons
 
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 from .base import Dataset, DatasetInfo, Labels
 from .scaling import fit_scaling
 

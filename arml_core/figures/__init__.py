@@ -1,10 +1,10 @@
 """Results as pictures: pure functions from numbers to plotly figures, their tables and their words."""
 
 from .curves import curves_alt, curves_figure, curves_spec, curves_table
+from .decision_plane import Plane, Probe, Window, make_plane, make_probe, window_for
 from .draw import plane_figure, plane_spec
 from .lines import RobustLine
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
-from .plane import Plane, Probe, Window, make_plane, make_probe, window_for
 from .shapes import hand_made_components
 from .table import plane_table
 from .training import (

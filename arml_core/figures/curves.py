@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..curves import dkw_band, robust_error
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 from .labels import as_label
 from .lines import (
     CERTIFIED,

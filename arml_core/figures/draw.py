@@ -1,4 +1,4 @@
-"""Plotly figures of a :class:`~arml_core.figures.plane.Plane`, with or without a certificate on it."""
+"""Plotly figures of a :class:`~arml_core.figures.decision_plane.Plane`, with or without a certificate on it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ..metric import Metric
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
+from .decision_plane import Plane, Probe
 from .palette import SHAPES, Style, with_opacity
-from .plane import Plane, Probe
 from .shapes import ball_outline, metric_ellipse, metric_glyph
 
 BOUNDARY, CERTIFIED, UPPER, ARROW = "decision boundary", "certified radius", "attack radius", "adversarial point"

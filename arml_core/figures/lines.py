@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..curves import robust_error_curve
-from ..rounding import BoolArray, FloatArray
+from ..numerics.arrays import BoolArray, FloatArray
 from .palette import LIGHT, Style
 
 CERTIFIED, EMPIRICAL = "certified", "empirical"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..metric import Metric
-from ..rounding import FloatArray, IntArray
+from ..numerics.arrays import FloatArray, IntArray
 
 
 def decision_margin(

@@ -13,10 +13,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..metric import Metric
-from ..rounding import FloatArray, IntArray
+from ..numerics.arrays import FloatArray, IntArray
+from .certified_table import BARS_SHOWN, bar_pattern
 from .labels import as_label
 from .palette import Style
-from .rows import BARS_SHOWN, bar_pattern
 from .training import spectrum_figure
 from .words import number
 

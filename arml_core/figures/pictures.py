@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 from .metric import signed_scale
 from .palette import Style
 

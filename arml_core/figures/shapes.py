@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..metric import Metric
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 
 _CIRCLE = np.linspace(0.0, 2.0 * np.pi, 121)
 THINNEST = 1e-3  # an ellipse of a singular metric is endless: its long axis is cut at 1/THINNEST times the short one

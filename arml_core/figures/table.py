@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..rounding import FloatArray
-from .plane import Plane, Probe
+from ..numerics.arrays import FloatArray
+from .decision_plane import Plane, Probe
 from .shapes import ball_outline, metric_ellipse
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from .certified_table import bar_pattern
 from .palette import Style
-from .rows import bar_pattern
 from .words import radius_down, radius_near, radius_up
 
 PROVED, REACHED = "proved safe", "an attack gets here"
@@ -25,7 +25,7 @@ PROMISES = {
 
 
 @dataclass(frozen=True)
-class Mark:
+class MethodBound:
     """What one method says about a point: nothing below `lower` changes the answer, a step of `upper` does.
 
     A certificate that proves the lower side only has `upper` = inf; an attack has `lower` = 0. `exact` as in
@@ -56,7 +56,9 @@ class Mark:
         return radius_down(self.lower) + (f" … {radius_up(self.upper)}" if np.isfinite(self.upper) else "")
 
 
-def trail_figure(marks: Sequence[Mark], style: Style, *, norm: str = "ℓ2", height: int | None = None) -> go.Figure:
+def trail_figure(
+    marks: Sequence[MethodBound], style: Style, *, norm: str = "ℓ2", height: int | None = None
+) -> go.Figure:
     """For each method a bar over what it proves and a hatched one over what it reached; what is left is open.
 
     A dotted line stands at the best proof and one at the best attack.
@@ -118,14 +120,14 @@ def trail_figure(marks: Sequence[Mark], style: Style, *, norm: str = "ℓ2", hei
     return go.Figure({"data": bars, "layout": layout}, skip_invalid=True)
 
 
-def best(marks: Sequence[Mark]) -> tuple[float, float]:
+def best(marks: Sequence[MethodBound]) -> tuple[float, float]:
     """The highest proof and the lowest attack."""
     lower = max((mark.lower for mark in marks if mark.proves), default=0.0)
     upper = min((mark.upper for mark in marks), default=float("inf"))
     return lower, upper
 
 
-def trail_table(marks: Sequence[Mark]) -> pd.DataFrame:
+def trail_table(marks: Sequence[MethodBound]) -> pd.DataFrame:
     """The chart as a table; an empty cell where a method says nothing."""
     return pd.DataFrame(
         {
@@ -137,7 +139,7 @@ def trail_table(marks: Sequence[Mark]) -> pd.DataFrame:
     )
 
 
-def trail_alt(marks: Sequence[Mark], norm: str) -> str:
+def trail_alt(marks: Sequence[MethodBound], norm: str) -> str:
     """Alternative text of the trail."""
     return f"{norm} radius by method: " + "; ".join(f"{mark.title} {mark.describe()}" for mark in marks) + "."
 

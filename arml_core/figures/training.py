@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ..rounding import FloatArray, IntArray
+from ..numerics.arrays import FloatArray, IntArray
 from .palette import Style
 from .words import number
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..digits import digits_down, digits_up, places_down, places_up
+from ..numerics.directed_rounding import digits_down, digits_up, places_down, places_up
 from ..threat import NORM_NAMES
+from .decision_plane import Plane, Probe
 from .palette import SHAPE_WORDS
-from .plane import Plane, Probe
 
 BALL_WORDS = {1.0: "diamond", 2.0: "disc", np.inf: "square"}
 SHARE_PLACES = 9  # of a share: more are rounding, with fewer than a thousand million points

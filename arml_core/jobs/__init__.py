@@ -23,17 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .client import Client, Store
-    from .contents import Upload
     from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob, WorkerRunning
     from .owners import is_shared, new_key, upload_lifetime
     from .radii import Radii
     from .results import History, RunResult
     from .spec import EvaluationSpec, PointsSpec, RunSpec
     from .status import JobStatus
+    from .uploads import Upload
 
 _MODULES = {
     "client": ("Client", "Store"),
-    "contents": ("Upload",),
+    "uploads": ("Upload",),
     "errors": ("DamagedFile", "NotReady", "NotYours", "StoreError", "UnknownJob", "WorkerRunning"),
     "owners": ("is_shared", "new_key", "upload_lifetime"),
     "radii": ("Radii",),

@@ -27,15 +27,15 @@ import torch
 from ..errors import Cancelled
 from ..learners.arml import ARML
 from .database import Database
+from .disk_reserve import with_room
 from .errors import StoreError
 from .files import write_arrays
-from .joblog import say
+from .job_log import log_line
 from .paths import Paths
 from .queue import Queue
 from .reporter import Paused, Reporter
-from .reserve import with_room
 from .states import CANCELLED, FAILED
-from .tasks import Bench, RunDamaged, run_job
+from .tasks import JobContext, RunDamaged, run_job
 from .workspace import Workspace
 
 NICENESS = 10
@@ -55,7 +55,7 @@ class Child:
         self._paths = Paths.default()
         self._database = Database(self._paths.database)
         self._queue = Queue(self._database)
-        self._bench = Bench(self._paths, self._database)
+        self._bench = JobContext(self._paths, self._database)
 
     def serve(self) -> None:
         threading.Thread(target=self._listen, name="orders", daemon=True).start()
@@ -99,7 +99,7 @@ class Child:
         state, reason = "", ""
         draft = self._paths.draft(job, lease)
         with _log(self._paths, job):
-            say(f"{row['kind']} {row['title']}, attempt {row['attempt']}, process {os.getpid()}")
+            log_line(f"{row['kind']} {row['title']}, attempt {row['attempt']}, process {os.getpid()}")
             try:
                 with reporter:
                     arrays = run_job(self._bench, row, lease, device, reporter)
@@ -110,18 +110,18 @@ class Child:
                 if not self._queue.finish(job, lease, sha256, publish):
                     raise Cancelled
                 Workspace(self._paths.work_of(job)).remove()
-                say("done")
+                log_line("done")
             except Paused:
                 self._queue.give_back(job, lease, "the worker was stopped", counts=False)
-                say("paused")
+                log_line("paused")
             except Cancelled:
                 state = CANCELLED
-                say("cancelled")
+                log_line("cancelled")
             except RunDamaged as error:
                 self._queue.wait_for_run(job, lease, error.run, error.note)
-                say(error.note)
+                log_line(error.note)
             except BaseException as error:
-                say(traceback.format_exc())
+                log_line(traceback.format_exc())
                 state, reason = FAILED, explain(error)
             finally:
                 self._begin(None)

@@ -14,7 +14,6 @@ from ..metric import as_metric
 from ..results import Evaluation
 from ..threat import ThreatModel
 from .collect import Garbage, collect, remove_expired
-from .contents import Contents, Upload
 from .database import Database, Row
 from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob
 from .files import read_arrays, set_aside, write_arrays
@@ -30,6 +29,7 @@ from .states import DONE, QUEUED, STATES
 from .status import JobStatus, status_from
 from .titles import given_title
 from .training import run_arrays
+from .uploads import Upload, Uploads
 from .workspace import read_parts
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Store:
                     f"{self.paths.root} cannot be made ({error.strerror}). Set ARML_HOME to a folder you can write to"
                 ) from error
         self.database = Database(self.paths.database)
-        self.contents = Contents(self.paths, self.database)
+        self.contents = Uploads(self.paths, self.database)
         self.requests = Requests(self.database)
         self._next_tidying = 0.0
 

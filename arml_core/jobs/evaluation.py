@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from ..datasets import Dataset
 from ..knn import MahalanobisKNN
 from ..metric import Metric
+from ..numerics.arrays import FloatArray, IntArray
 from ..progress import Callback
-from ..rounding import FloatArray, IntArray
 from .radii import Radii
 from .spec import EvaluationSpec, PointsSpec
 
 
 @dataclass(frozen=True)
-class Reference:
+class ReferenceData:
     """What every block needs and what is sent to a machine once: the training set and the metric."""
 
     key: str
@@ -28,7 +28,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Rows:
+class EvaluationRows:
     """The rows that are evaluated: points, labels or None, and for training rows their own index to leave out."""
 
     X: NDArray[np.floating]
@@ -38,15 +38,17 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X)
 
-    def take(self, index: IntArray) -> Rows:
-        return Rows(
+    def take(self, index: IntArray) -> EvaluationRows:
+        return EvaluationRows(
             self.X[index],
             None if self.y is None else self.y[index],
             None if self.exclude is None else self.exclude[index],
         )
 
 
-def rows_of(dataset: Dataset, points: PointsSpec, given: tuple[NDArray[Any], NDArray[Any] | None] | None) -> Rows:
+def rows_of(
+    dataset: Dataset, points: PointsSpec, given: tuple[NDArray[Any], NDArray[Any] | None] | None
+) -> EvaluationRows:
     """The rows a :class:`PointsSpec` means; `given` is the query file if it means one."""
     exclude = None
     x: NDArray[Any]
@@ -66,17 +68,19 @@ def rows_of(dataset: Dataset, points: PointsSpec, given: tuple[NDArray[Any], NDA
     n = len(x) if points.n is None else min(points.n, len(x))
     if n == 0:
         raise ValueError(f"{dataset.title} has no {points.part} rows to evaluate")
-    return Rows(x[:n], y[:n] if points.labels and y is not None else None, None if exclude is None else exclude[:n])
+    return EvaluationRows(
+        x[:n], y[:n] if points.labels and y is not None else None, None if exclude is None else exclude[:n]
+    )
 
 
-def classifier(reference: Reference, n_neighbors: int, device: str = "auto") -> MahalanobisKNN:
+def classifier(reference: ReferenceData, n_neighbors: int, device: str = "auto") -> MahalanobisKNN:
     """The fitted classifier that is evaluated."""
     metric = Metric.from_components(reference.components)
     return MahalanobisKNN(n_neighbors=n_neighbors, metric=metric, device=device).fit(reference.X, reference.y)
 
 
 def compute(
-    knn: MahalanobisKNN, spec: EvaluationSpec, rows: Rows, index: IntArray, callback: Callback | None = None
+    knn: MahalanobisKNN, spec: EvaluationSpec, rows: EvaluationRows, index: IntArray, callback: Callback | None = None
 ) -> Radii:
     """The radii of one block; `index` names its rows within the whole."""
     arguments: dict[str, Any] = {"method": spec.method, "threat": spec.threat, "callback": callback, **spec.options}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rounding import BoolArray, FloatArray, IntArray
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from .files import Arrays
 
 

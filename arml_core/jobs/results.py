@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import __version__
 from ..metric import Metric
+from ..numerics.arrays import FloatArray, IntArray
 from ..results import Evaluation
-from ..rounding import FloatArray, IntArray
 from ..threat import ThreatModel
 from .database import Row
 from .files import Arrays

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..attack.boundary import STEPS
-from ..certify import check_support
+from ..attacks.boundary import STEPS
+from ..certificates import check_support
 from ..threat import ThreatModel
 from .learners import entry_of
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..datasets import Dataset
+from ..numerics.arrays import FloatArray
 from ..progress import Callback
-from ..rounding import FloatArray
-from .contents import Contents
 from .database import Database, Row
 from .errors import DamagedFile
-from .evaluation import Reference, rows_of
+from .evaluation import ReferenceData, rows_of
 from .executors import Executor
 from .executors.dask import DaskExecutor
 from .executors.local import LocalExecutor
@@ -24,6 +23,7 @@ from .radii import Radii, joined, shards
 from .reporter import Reporter
 from .spec import GIVEN, EvaluationSpec, NetworkSpec, spec_from
 from .training import run_arrays, train
+from .uploads import Uploads
 from .workspace import Workspace
 
 CACHED_BYTES = 500 * 2**20
@@ -38,7 +38,7 @@ class RunDamaged(Exception):
 
 
 @dataclass
-class Bench:
+class JobContext:
     """What a child keeps between jobs: the store, the last dataset, the last classifier."""
 
     paths: Paths
@@ -47,8 +47,8 @@ class Bench:
     _last: tuple[tuple[str, str], Dataset] | None = None
 
     @property
-    def contents(self) -> Contents:
-        return Contents(self.paths, self.database)
+    def contents(self) -> Uploads:
+        return Uploads(self.paths, self.database)
 
     def dataset(self, digest: str, scope: str, callback: Callback | None = None) -> Dataset:
         key = (digest, scope)
@@ -60,19 +60,19 @@ class Bench:
         return dataset
 
 
-def run_job(bench: Bench, row: Row, lease: str, device: str, reporter: Reporter) -> Arrays:
+def run_job(context: JobContext, row: Row, lease: str, device: str, reporter: Reporter) -> Arrays:
     """The arrays of the job's result."""
     spec = spec_from(json.loads(row["spec"]))
-    dataset = bench.dataset(row["dataset"], row["dataset_scope"], reporter.download)
+    dataset = context.dataset(row["dataset"], row["dataset_scope"], reporter.download)
     reporter.check()
-    workspace = Workspace(bench.paths.work_of(row["id"]))
+    workspace = Workspace(context.paths.work_of(row["id"]))
     if isinstance(spec, NetworkSpec):
         return _network(spec, dataset, reporter)
     if isinstance(spec, EvaluationSpec):
-        return _evaluate(bench, row, spec, dataset, device, workspace, reporter)
+        return _evaluate(context, row, spec, dataset, device, workspace, reporter)
     if spec.learner == GIVEN:
-        return run_arrays(bench.contents.get_metric(spec.parameters["sha256"], row["scope"]), {}, 0)
-    queue = Queue(bench.database)
+        return run_arrays(context.contents.get_metric(spec.parameters["sha256"], row["scope"]), {}, 0)
+    queue = Queue(context.database)
     where = spec.device if spec.device != "auto" else device
     arrays = train(
         spec,
@@ -84,12 +84,12 @@ def run_job(bench: Bench, row: Row, lease: str, device: str, reporter: Reporter)
         lambda step: queue.forget_history(row["id"], lease, step),
     )
     reporter.flush()
-    arrays.update(_spectrum(bench, row["id"]))
+    arrays.update(_spectrum(context, row["id"]))
     return arrays
 
 
 def _evaluate(
-    bench: Bench,
+    context: JobContext,
     row: Row,
     spec: EvaluationSpec,
     dataset: Dataset,
@@ -97,12 +97,12 @@ def _evaluate(
     workspace: Workspace,
     reporter: Reporter,
 ) -> Arrays:
-    components = _components(bench, spec.run)
+    components = _components(context, spec.run)
     given = None
     if spec.points.digest is not None:
-        given = bench.contents.get_points(spec.points.digest, row["scope"])
+        given = context.contents.get_points(spec.points.digest, row["scope"])
     rows = rows_of(dataset, spec.points, given)
-    reference = Reference(f"{row['scope']}-{spec.run}", dataset.X_train, dataset.y_train, components)
+    reference = ReferenceData(f"{row['scope']}-{spec.run}", dataset.X_train, dataset.y_train, components)
     finished = workspace.load_parts()
     ready = np.zeros(len(rows), dtype=bool)
     if finished is not None:
@@ -110,8 +110,8 @@ def _evaluate(
     missing = (index[~ready[index]] for index in shards(len(rows), spec.method))  # blocks may once have been others
     blocks = [index for index in missing if len(index)]
     reporter.phase("certifying" if spec.kind == "certify" else "attacking")
-    bench.local.device = device if device.startswith("cuda") else "cpu"  # certificates need float64
-    executor: Executor = DaskExecutor(row["executor"]) if row["executor"] else bench.local
+    context.local.device = device if device.startswith("cuda") else "cpu"  # certificates need float64
+    executor: Executor = DaskExecutor(row["executor"]) if row["executor"] else context.local
     executor.evaluate(reference, spec, rows, blocks, int(ready.sum()), workspace.add, reporter.callback)
     reporter.phase("saving")
     workspace.flush()
@@ -141,22 +141,22 @@ def _network(spec: NetworkSpec, dataset: Dataset, reporter: Reporter) -> Arrays:
     ).arrays()
 
 
-def _components(bench: Bench, run: str) -> FloatArray:
-    row = bench.database.row("SELECT sha256 FROM jobs WHERE id = ? AND state = 'done'", (run,))
+def _components(context: JobContext, run: str) -> FloatArray:
+    row = context.database.row("SELECT sha256 FROM jobs WHERE id = ? AND state = 'done'", (run,))
     if row is None:
         raise RunDamaged(run, "the training it needs is computed again")
-    path = bench.paths.result(run)
+    path = context.paths.result(run)
     try:
         return read_arrays(path, row["sha256"])["components"]
     except DamagedFile as error:
-        set_aside(path, bench.paths.damaged)
+        set_aside(path, context.paths.damaged)
         raise RunDamaged(run, f"{error}; it was set aside and is computed again") from error
 
 
-def _spectrum(bench: Bench, job: str) -> Arrays:
+def _spectrum(context: JobContext, job: str) -> Arrays:
     """The eigenvalues recorded during the training, an entry per recorded step."""
     steps, values = [], []
-    for row in bench.database.rows("SELECT step, numbers FROM history WHERE job = ? ORDER BY step", (job,)):
+    for row in context.database.rows("SELECT step, numbers FROM history WHERE job = ? ORDER BY step", (job,)):
         numbers = json.loads(row["numbers"])
         if "eigenvalues" in numbers:
             steps.append(row["step"])

@@ -15,7 +15,7 @@ from ..progress import Callback
 from .executors.dask import ClusterError
 from .executors.dask_training import train_on_gpu
 from .files import Arrays
-from .joblog import say
+from .job_log import log_line
 from .learners import entry_of
 from .reporter import Paused, Reporter
 from .spec import RunSpec
@@ -52,10 +52,10 @@ def train(
         step, state = found
         try:
             forget_after(step)
-            say(f"continues after step {step}")
+            log_line(f"continues after step {step}")
             learner.fit(dataset.X_train, dataset.y_train, callback=callback, resume=state)
         except ValueError as error:
-            say(f"the checkpoint cannot be used, starting over: {error}")
+            log_line(f"the checkpoint cannot be used, starting over: {error}")
             found = None
     if found is None:
         forget_after(0)
@@ -75,7 +75,7 @@ def _try_cluster(spec: RunSpec, dataset: Dataset, executor: str, reporter: Repor
     try:
         learned = train_on_gpu(executor, spec, dataset.X_train, dataset.y_train, reporter.callback)
     except ClusterError as error:
-        say(f"training here: {error}")
+        log_line(f"training here: {error}")
         return None
     return None if learned is None else run_arrays(*learned)
 
@@ -85,7 +85,7 @@ def _with_checkpoints(workspace: Workspace, reporter: Reporter) -> Callback:
         began = time.monotonic()
         state: dict[str, NDArray[Any]] = info["state"]()
         workspace.save_checkpoint(done, state)
-        say(f"checkpoint after step {done}, {time.monotonic() - began:.3f} s")
+        log_line(f"checkpoint after step {done}, {time.monotonic() - began:.3f} s")
 
     def callback(done: int, total: int, info: Mapping[str, Any]) -> None:
         has_state = callable(info.get("state"))

@@ -9,16 +9,16 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from .capacity import Devices, Limits
 from .collect import tidy_up
 from .database import Database
+from .disk_reserve import keep_room, with_room
 from .errors import StoreError, WorkerRunning
-from .joblog import say
+from .job_log import log_line
 from .lock import Lock
 from .paths import Paths
 from .pool import GRACE_SECONDS, Process, start_child
 from .queue import Queue
-from .reserve import keep_room, with_room
-from .slots import Devices, Limits
 
 POLL_SECONDS = 0.05
 BEAT_SECONDS = 1.0
@@ -54,7 +54,7 @@ class Worker:
             self._queue = Queue(self._database)
             with_room(self._paths.reserve, self._announce)
             again = with_room(self._paths.reserve, self._queue.recover)
-            say(f"worker {os.getpid()} serves {self._paths.root}; {again} interrupted jobs taken up again")
+            log_line(f"worker {os.getpid()} serves {self._paths.root}; {again} interrupted jobs taken up again")
             self._serve()
         finally:
             for child in self._children:
@@ -74,12 +74,12 @@ class Worker:
                 self._keep_spare()
                 self._now_and_then()
             except StoreError as error:  # a full disk may be freed: go on, slowly
-                say(f"the store cannot be used: {error}")
+                log_line(f"the store cannot be used: {error}")
                 time.sleep(1.0)
             if any(child.claim for child in self._children) or self._unsaved:
                 busy_until = time.monotonic()
             if self._idle_seconds and time.monotonic() - busy_until > self._idle_seconds and self._leave():
-                say("nothing to do for a while: the worker ends")
+                log_line("nothing to do for a while: the worker ends")
                 return
             time.sleep(POLL_SECONDS)
         self._pause_all()
@@ -91,7 +91,7 @@ class Worker:
             while not child.answers.empty():
                 changed = self._take_answer(child, child.answers.get()) or changed
             if child.overdue():
-                say(f"job {child.claim.job if child.claim else ''} did not stop by itself; its process is ended")
+                log_line(f"job {child.claim.job if child.claim else ''} did not stop by itself; its process is ended")
                 child.end()
             if child.popen.poll() is not None:
                 self._bury(child)
@@ -124,14 +124,14 @@ class Worker:
         if not child.ready:
             self._failed_starts += 1
             self._next_start = time.monotonic() + min(60.0, 2.0**self._failed_starts)
-            say(f"a child process could not start ({_how_it_ended(child)}); the lines above say why")
+            log_line(f"a child process could not start ({_how_it_ended(child)}); the lines above say why")
         claim = child.claim
         if claim is not None:
             note = f"its process ended ({_how_it_ended(child)})"
             state = with_room(
                 self._paths.reserve, lambda: self._queue.give_back(claim.job, claim.lease, note, counts=True)
             )
-            say(f"job {claim.job}: {note}; now {state or 'somebody else cares for it'}")
+            log_line(f"job {claim.job}: {note}; now {state or 'somebody else cares for it'}")
 
     def _follow_orders(self) -> None:
         """Cancel what is to be cancelled, and what this worker may no longer run."""
@@ -193,7 +193,7 @@ class Worker:
 
     def _pause_all(self) -> None:
         """The worker is told to end: jobs save a checkpoint if they can and go back to the queue."""
-        say("the worker is told to stop; running jobs go back to the queue")
+        log_line("the worker is told to stop; running jobs go back to the queue")
         for child in self._children:
             child.tell("pause")
         until = time.monotonic() + GRACE_SECONDS
@@ -234,5 +234,5 @@ if __name__ == "__main__":
     try:
         Worker(Paths.default(), Limits.default()).run()
     except (ValueError, OSError) as problem:
-        say(f"error: {problem}")
+        log_line(f"error: {problem}")
         sys.exit(2)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .errors import DamagedFile
 from .files import read_arrays, remove_tree, write_arrays
-from .joblog import say
+from .job_log import log_line
 from .paths import TEMPORARY
 from .radii import Radii, joined
 from .reporter import Pacer
@@ -49,7 +49,7 @@ class Workspace:
             return int(arrays.pop("step")), {name.removeprefix("state_"): value for name, value in arrays.items()}
         except (DamagedFile, KeyError) as error:
             if (self._folder / "checkpoint.npz").exists():
-                say(f"the checkpoint cannot be used, starting over: {error}")
+                log_line(f"the checkpoint cannot be used, starting over: {error}")
             return None
 
     def add(self, radii: Radii) -> None:

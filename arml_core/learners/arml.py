@@ -14,14 +14,14 @@ from torch.optim.adam import adam
 
 from ..device import resolve_device
 from ..metric import Metric
+from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
-from ..rounding import FloatArray
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
 from .early_stop import HeldOut, split_off
 from .neighbours import SortedByClass
-from .picks import SampledPicks, UnsampledPicks
 from .precision import choose_dtype
+from .triplet_sampling import SampledPicks, UnsampledPicks
 from .triplets import LOSSES, loss_and_gradient
 
 OBJECTIVES = ("sampled", "unsampled")

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ..numerics.arrays import FloatArray
 from ..progress import Callback
-from ..rounding import FloatArray
-from .doubts import warn_if_doubtful
+from .data_warnings import warn_if_doubtful
 
 Features = NDArray[np.floating]
 Codes = NDArray[np.intp]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 
 
 def _is_int(value: Any) -> bool:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 from .neighbours import SortedByClass, rank_neighbours_of
 from .triplets import triplet_radius
 

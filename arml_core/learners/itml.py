@@ -11,8 +11,8 @@ from scipy.linalg.blas import dsymv, dsyr
 from sklearn.metrics import pairwise_distances
 
 from ..metric import Metric
+from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
-from ..rounding import FloatArray
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_real
 from .reference import BACKENDS, fit_metric_learn

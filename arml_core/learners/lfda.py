@@ -9,8 +9,8 @@ from scipy.linalg import eigh
 from sklearn.metrics import euclidean_distances
 
 from ..metric import Metric
+from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
-from ..rounding import FloatArray
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank
 from .reference import BACKENDS, fit_metric_learn

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from ..metric import Metric
+from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
-from ..rounding import FloatArray
 from .base import Learned
 from .pairwise import PairObjective
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..metric import Metric, as_metric
 from ..npz import TooLarge, read_npz
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 
 FORMAT = "arml-metric"
 FORMAT_VERSION = 1

@@ -5,7 +5,7 @@ Over a ball every neuron lies between two bounds l ≤ z ≤ u. A neuron with l 
 lines bounds each margin below by a linear function of the input, whose minimum over the ball is known. The bounds of
 a hidden layer come from the same procedure applied to it.
 
-The radius is sound up to float64 rounding, of which no account is kept here (unlike in :mod:`arml_core.certify`).
+The radius is sound up to float64 rounding, of which no account is kept here (unlike in :mod:`arml_core.certificates`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..numerics.arrays import FloatArray
+from ..numerics.error_bounds import norm
 from ..progress import Callback, report
-from ..rounding import FloatArray, norm
 from .network import ReLUNetwork
 
 BISECTIONS = 30

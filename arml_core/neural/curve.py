@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.arrays import BoolArray, FloatArray
 from ..progress import Callback
-from ..rounding import BoolArray, FloatArray
 from .crown import crown_radius
 from .network import ReLUNetwork
 from .smoothing import ALPHA, N0, N, Smoothed

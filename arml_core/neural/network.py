@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
-from ..rounding import FloatArray
 
 Layers = tuple[tuple[FloatArray, FloatArray], ...]
 """(W, b) of each layer: z = W a + b, with a ReLU after all but the last."""

@@ -15,8 +15,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
+from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
-from ..rounding import FloatArray
 from .network import ReLUNetwork
 
 ABSTAIN = -1

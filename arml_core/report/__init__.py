@@ -1,8 +1,17 @@
 """The rows of a user's file with their verdicts: what a small change could flip, in the file's units, to take away."""
 
+from .certified_table import (
+    CertifiedRows,
+    Change,
+    Flips,
+    alone_words,
+    changes_of,
+    counterfactuals,
+    measured_in,
+    step_alone,
+)
 from .export import changed_csv, verdict_csv
 from .html import html_report
-from .rows import CertifiedRows, Change, Flips, alone_words, changes_of, counterfactuals, measured_in, step_alone
 from .summary import (
     VERDICTS,
     Histogram,

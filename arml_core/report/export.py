@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..datasets.table import write_csv
-from ..digits import as_written
-from .rows import CertifiedRows, Flips
+from ..numerics.directed_rounding import as_written
+from .certified_table import CertifiedRows, Flips
 
 
 def verdict_csv(rows: CertifiedRows, radius: float, flips: Flips) -> str:

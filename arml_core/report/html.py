@@ -8,8 +8,8 @@ from html import escape
 import numpy as np
 
 from ..curves import robust_error_curve
-from ..digits import as_written
-from .rows import CertifiedRows, Flips, alone_words, changes_of, measured_in, step_alone
+from ..numerics.directed_rounding import as_written
+from .certified_table import CertifiedRows, Flips, alone_words, changes_of, measured_in, step_alone
 from .summary import count_verdicts, largest_radius, radius_histogram, rounded_down, rounded_up
 from .svg import curve_svg, histogram_svg
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..digits import digits_down, digits_up
-from ..rounding import FloatArray, IntArray
+from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.directed_rounding import digits_down, digits_up
 
 VERDICTS = ("certified", "undecided", "attackable")
 FALLBACK_RADIUS = 0.1

@@ -8,11 +8,11 @@ from pathlib import Path
 from ..figures.words import radius_down
 from ..results import Evaluation, read_results
 from . import facts, published
-from .beside import spread
-from .keep import file_of
 from .markdown import errors_table, row, rule
+from .paper_comparison import spread
 from .plan import SENSITIVITY_SETS
 from .published import METHODS, TITLES
+from .result_files import file_of
 from .tables import column_of
 
 

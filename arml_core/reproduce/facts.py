@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets import load_dataset
+from ..jobs.capacity import Limits
 from ..jobs.client import Client
 from ..jobs.errors import UnknownJob
 from ..jobs.owners import PUBLIC
-from ..jobs.slots import Limits
 from ..jobs.spec import PointsSpec, RunSpec, key_of
 from ..jobs.status import JobStatus
 from ..knn import MahalanobisKNN
 from ..learners.estimation import duration
 from ..progress import Callback
-from .keep import machine, versions
-from .plan import SEED, Step
+from .plan import SEED, PlanStep
 from .published import METHODS, TITLES, K
+from .result_files import machine, versions
 from .run import Progress, Say, Watched, failure_of, fingerprint_of, seconds_of, watch
 
 DATASETS_FILE = "datasets.json"
@@ -66,9 +66,9 @@ def measure_datasets(folder: Path, names: Iterable[str], say: Say, show: Say) ->
         say(f"{TITLES[name]}: 1-NN {wrong[1]:.4f}, {K}-NN {wrong[K]:.4f}")
 
 
-def error_step(dataset: str, n_neighbors: int) -> Step:
+def error_step(dataset: str, n_neighbors: int) -> PlanStep:
     """One of these errors as a job: the certificates of all test points, which come with the answers."""
-    return Step(dataset, "euclidean", "exact" if n_neighbors == 1 else "votes", PointsSpec("test"))
+    return PlanStep(dataset, "euclidean", "exact" if n_neighbors == 1 else "votes", PointsSpec("test"))
 
 
 def ask_runtime(client: Client, learner: str) -> JobStatus:

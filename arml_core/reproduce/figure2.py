@@ -20,9 +20,9 @@ from ..jobs.status import JobStatus
 from ..neural.curve import EPOCHS, NetworkCurve
 from ..neural.smoothing import N
 from ..results import read_results
-from .keep import add_result, described, file_of
 from .plan import SEED
 from .published import POINTS
+from .result_files import add_result, described, file_of
 from .run import Progress, Say, Watched, fingerprint_of, watch
 
 DATASETS = ("mnist", "fashion_mnist")
@@ -33,7 +33,7 @@ SMOOTHING_POINTS = 500
 
 
 @dataclass(frozen=True)
-class Curve:
+class NetworkRequest:
     """One curve of the figure that a network makes, over the first `points` points of the evaluation."""
 
     network: NetworkCurve
@@ -61,15 +61,15 @@ class Curve:
         return ("the paper does not describe its networks", *few)
 
 
-def curves(points: int | None = None, quick: bool = False) -> list[Curve]:
+def curves(points: int | None = None, quick: bool = False) -> list[NetworkRequest]:
     """CROWN on all points, smoothing on fewer; with `quick` a few of each and one epoch."""
     few, samples, epochs = (10, 200, 1) if quick else (None, N, EPOCHS)
     wanted = [(None, points or few or POINTS), *((sigma, points or few or SMOOTHING_POINTS) for sigma in SIGMAS)]
-    return [Curve(NetworkCurve(sigma, epochs=epochs, samples=samples, seed=SEED), n) for sigma, n in wanted]
+    return [NetworkRequest(NetworkCurve(sigma, epochs=epochs, samples=samples, seed=SEED), n) for sigma, n in wanted]
 
 
 def compute(
-    client: Client, folder: Path, datasets: Iterable[str], wanted: Sequence[Curve], say: Say, show: Say
+    client: Client, folder: Path, datasets: Iterable[str], wanted: Sequence[NetworkRequest], say: Say, show: Say
 ) -> list[str]:
     """Train and certify what is not in `folder` yet; the reasons of those that failed are returned."""
     progress, asked = Progress(), {}
@@ -85,7 +85,9 @@ def compute(
     return [job.failure for job in progress.jobs.values() if job.failure]
 
 
-def _finish(client: Client, status: JobStatus, curve: Curve, progress: Progress, folder: Path, say: Say) -> None:
+def _finish(
+    client: Client, status: JobStatus, curve: NetworkRequest, progress: Progress, folder: Path, say: Say
+) -> None:
     watched = progress.jobs[status.id]
     if watched.has_failed(status, say):
         return
@@ -96,7 +98,7 @@ def _finish(client: Client, status: JobStatus, curve: Curve, progress: Progress,
     say(f"{watched.title}: {len(evaluation)} points, clean error {error:.3f}, mean radius {mean:.3f}")
 
 
-def _is_kept(folder: Path, dataset: str, curve: Curve) -> bool:
+def _is_kept(folder: Path, dataset: str, curve: NetworkRequest) -> bool:
     path = file_of(folder, dataset, NETWORK)
     return path.exists() and any(
         (found.method, dict(found.options)) == (curve.network.method, curve.network.options)

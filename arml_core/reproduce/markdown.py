@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..curves import robust_error
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 
 
 def listed(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..attack.boundary import STEPS
+from ..attacks.boundary import STEPS
 from ..jobs.spec import EvaluationKind, PointsSpec
 from ..learners.arml import FULL_BATCH, LARGE_BATCH
 from ..learners.registry import get_learner
@@ -25,7 +25,7 @@ N_TRAIN = {"splice": 1000, "pendigits": 7494, "satimage": 4435, "usps": 7291, "m
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One number per radius in a table: a certificate or an attack. The paper has some of them, we add others."""
 
     kind: EvaluationKind
@@ -36,13 +36,13 @@ class Column:
 
 
 COLUMNS = {
-    "exact": Column("certify", "exact", 1, True),
-    "theorem1": Column("certify", "theorem1", K, True),
-    "votes": Column("certify", "votes", K, False),
-    "whitebox": Column("attack", "whitebox", K, False),
-    "search": Column("certify", "search", K, False),
-    "boundary-box": Column("attack", "boundary", K, True, box=True),
-    "boundary": Column("attack", "boundary", K, True),
+    "exact": TableColumn("certify", "exact", 1, True),
+    "theorem1": TableColumn("certify", "theorem1", K, True),
+    "votes": TableColumn("certify", "votes", K, False),
+    "whitebox": TableColumn("attack", "whitebox", K, False),
+    "search": TableColumn("certify", "search", K, False),
+    "boundary-box": TableColumn("attack", "boundary", K, True, box=True),
+    "boundary": TableColumn("attack", "boundary", K, True),
 }
 TABLES = {"table1": ("exact",), "table2": ("theorem1", "votes", "whitebox", "search", "boundary-box", "boundary")}
 
@@ -87,7 +87,7 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One evaluation of one metric; `column` names it in the tables."""
 
     dataset: str
@@ -99,7 +99,7 @@ class Step:
     budget: float | None = None
 
     @property
-    def what(self) -> Column:
+    def what(self) -> TableColumn:
         return COLUMNS[self.column]
 
     @property
@@ -124,19 +124,19 @@ class Step:
 
 def table(
     name: str, datasets: Iterable[str], methods: Iterable[str], effort: Effort, columns: Sequence[str] = ()
-) -> list[Step]:
+) -> list[PlanStep]:
     """The steps of a table, datasets and methods in the given order."""
     wanted = [column for column in TABLES[name] if not columns or column in columns]
     chosen = list(methods)
     return [_step(dataset, learner, column, effort) for dataset in datasets for column in wanted for learner in chosen]
 
 
-def figure1() -> list[Step]:
+def figure1() -> list[PlanStep]:
     """The seven points under three metrics: exact leave-one-out radii."""
-    return [Step(TOY, learner, "exact", PointsSpec("train")) for learner in ("euclidean", "nca", "arml")]
+    return [PlanStep(TOY, learner, "exact", PointsSpec("train")) for learner in ("euclidean", "nca", "arml")]
 
 
-def sensitivity(datasets: Iterable[str], effort: Effort) -> list[Step]:
+def sensitivity(datasets: Iterable[str], effort: Effort) -> list[PlanStep]:
     """ARML with neighbourhoods of several sizes: both certificates, and the white-box attack."""
     return [
         _step(dataset, "arml", column, effort, {"n_neighbors": size})
@@ -146,8 +146,10 @@ def sensitivity(datasets: Iterable[str], effort: Effort) -> list[Step]:
     ]
 
 
-def _step(dataset: str, learner: str, column: str, effort: Effort, parameters: Mapping[str, Any] | None = None) -> Step:
-    return Step(
+def _step(
+    dataset: str, learner: str, column: str, effort: Effort, parameters: Mapping[str, Any] | None = None
+) -> PlanStep:
+    return PlanStep(
         dataset,
         learner,
         column,
@@ -158,7 +160,7 @@ def _step(dataset: str, learner: str, column: str, effort: Effort, parameters: M
     )
 
 
-def _of_training(step: Step) -> tuple[str, ...]:
+def _of_training(step: PlanStep) -> tuple[str, ...]:
     entry = get_learner(step.learner)
     known = {p.name: p.default for p in entry.parameters}
     changed = {name: value for name, value in step.parameters.items() if value != known[name]}
@@ -177,7 +179,7 @@ def _of_training(step: Step) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _of_evaluation(step: Step) -> tuple[str, ...]:
+def _of_evaluation(step: PlanStep) -> tuple[str, ...]:
     found = []
     if not step.what.in_paper:
         found.append("not in the paper")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..rounding import FloatArray
+from ..numerics.arrays import FloatArray
 
 FILE = Path(__file__).parents[2] / "data" / "paper_results.json"
 TITLES = {

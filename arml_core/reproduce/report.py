@@ -9,10 +9,10 @@ import numpy as np
 
 from ..results import Evaluation
 from . import extras, published
-from .beside import TABLE_1, TABLE_2
 from .markdown import errors_cells, listed, row, rule
 from .observations import COLUMNS as OBSERVED
 from .observations import check
+from .paper_comparison import TABLE_1, TABLE_2
 from .published import ATTACK_TOLERANCE, METHODS, TITLES
 from .reasons import Reason, far_attacks
 from .tables import PAPER_COLUMN, Tables

@@ -20,9 +20,9 @@ from ..jobs.status import JobStatus
 from ..learners.estimation import Rates, duration, estimate
 from ..metric import Metric
 from ..results import Evaluation
-from .keep import add_metric, add_result, described, kept_metric
-from .plan import SEED, Step
+from .plan import SEED, PlanStep
 from .published import METHODS
+from .result_files import add_metric, add_result, described, kept_metric
 
 POLL_SECONDS = 0.5
 FIRST = {"exact": 5, "theorem1": 5, "votes": 4, "whitebox": 3, "search": 2, "boundary-box": 1, "boundary": 0}
@@ -40,7 +40,7 @@ class Watched:
 
     title: str
     weight: float
-    step: Step | None = None
+    step: PlanStep | None = None
     before: float | None = None
     fraction: float = 0.0
     done: bool = False
@@ -90,7 +90,7 @@ class Progress:
 
 def compute(
     client: Client,
-    steps: Sequence[Step],
+    steps: Sequence[PlanStep],
     folder: Path,
     say: Say,
     show: Say,
@@ -132,13 +132,13 @@ def failure_of(status: JobStatus) -> str:
     return "" if status.state == DONE else f"{status.state}, {status.reason or status.note or 'no reason given'}"
 
 
-def ask(client: Client, step: Step, data: Dataset | str | None = None) -> tuple[JobStatus, JobStatus]:
+def ask(client: Client, step: PlanStep, data: Dataset | str | None = None) -> tuple[JobStatus, JobStatus]:
     """Ask for one step: the training and the evaluation that needs it. What was computed before is done at once."""
     run = client.train(data or step.dataset, step.learner, step.parameters, SEED, priority=max(FIRST.values()))
     return run, _evaluate(client, step, run)
 
 
-def _evaluate(client: Client, step: Step, run: JobStatus) -> JobStatus:
+def _evaluate(client: Client, step: PlanStep, run: JobStatus) -> JobStatus:
     what, priority = step.what, FIRST[step.column]
     common = (run.id, what.n_neighbors, what.method, step.threat, step.points)
     if what.kind == "certify":
@@ -146,7 +146,7 @@ def _evaluate(client: Client, step: Step, run: JobStatus) -> JobStatus:
     return client.attack(*common, 0, step.options, priority=priority)
 
 
-def _ask_with_kept(client: Client, step: Step, data: Dataset, folder: Path) -> tuple[JobStatus, JobStatus]:
+def _ask_with_kept(client: Client, step: PlanStep, data: Dataset, folder: Path) -> tuple[JobStatus, JobStatus]:
     """The same with the metric that the folder keeps, if it does."""
     metric = kept_metric(folder, step.dataset, training_of(step))
     if metric is None:
@@ -155,7 +155,7 @@ def _ask_with_kept(client: Client, step: Step, data: Dataset, folder: Path) -> t
     return run, _evaluate(client, step, run)
 
 
-def training_of(step: Step) -> RunSpec:
+def training_of(step: PlanStep) -> RunSpec:
     """The training a step needs, every parameter filled in."""
     return RunSpec(fingerprint_of(step.dataset), step.learner, dict(step.parameters), SEED).normalised()
 
@@ -165,7 +165,7 @@ def fingerprint_of(dataset: str) -> str:
     return dataset_info(dataset).fingerprint or load_dataset(dataset).fingerprint
 
 
-def find(client: Client, step: Step) -> tuple[JobStatus, JobStatus] | None:
+def find(client: Client, step: PlanStep) -> tuple[JobStatus, JobStatus] | None:
     """The same two jobs where somebody has asked for them already, None where nobody has."""
     needed = key_of(training_of(step), PUBLIC)
     what = step.what
@@ -178,7 +178,7 @@ def find(client: Client, step: Step) -> tuple[JobStatus, JobStatus] | None:
         return None
 
 
-def _ask(client: Client, steps: Sequence[Step], progress: Progress, kept: Path | None) -> None:
+def _ask(client: Client, steps: Sequence[PlanStep], progress: Progress, kept: Path | None) -> None:
     """Queue the trainings and all that needs them; a dataset is loaded once. `kept` is a folder that has metrics."""
     for name in dict.fromkeys(step.dataset for step in steps):
         data = load_dataset(name)
@@ -215,7 +215,7 @@ def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path,
     say(f"{watched.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; a larger one is kept already'}")
 
 
-def _as_trained(evaluation: Evaluation, step: Step) -> Evaluation:
+def _as_trained(evaluation: Evaluation, step: PlanStep) -> Evaluation:
     """The evaluation of a kept metric under the name of the training that gave it."""
     trained = training_of(step)
     return replace(

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..attack.boundary import STEPS
+from ..attacks.boundary import STEPS
 from ..curves import robust_error
 from ..results import Evaluation, read_results
 from . import published
-from .plan import BOX, COLUMNS, Column
+from .plan import BOX, COLUMNS, TableColumn
 from .published import METHODS, TITLES
 
 PAPER_COLUMN: dict[str, published.Column] = {
@@ -33,7 +33,7 @@ def column_of(evaluation: Evaluation) -> str | None:
     return next((name for name, c in COLUMNS.items() if what == _identity(c)), None)
 
 
-def _identity(column: Column) -> tuple[str, str, int, bool]:
+def _identity(column: TableColumn) -> tuple[str, str, int, bool]:
     return column.kind, column.method, column.n_neighbors, column.box
 
 

@@ -1,7 +1,7 @@
 """What must hold for every problem: each check compares answers with the truth, or with each other.
 
 `lower` is held to ε* where training order decides between equal distances, `upper` to the closed regions (see
-:mod:`tests.attack.oracles`). Only these two comparisons have a tolerance, the oracle's own: its programs are solved in
+:mod:`tests.attacks.oracles`). Only these two comparisons have a tolerance, the oracle's own: its programs are solved in
 float64. Everything else is compared as it is: no proved radius may exceed the size of any point that was seen to flip.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from arml_core import AttackResult, Certificates, MahalanobisKNN
-from tests.attack.oracles import Truth
-from tests.attack.problems import Problem
+from tests.attacks.oracles import Truth
+from tests.attacks.problems import Problem
 
 ORACLE_RELATIVE = 1e-7
 ORACLE_ABSOLUTE = 1e-8  # of the largest number in sight

@@ -22,7 +22,7 @@ NEIGHBOURS = (1, 11)
 
 
 @dataclass(frozen=True)
-class Effort:
+class CampaignEffort:
     """On how many of the points each method runs; certificates in one pass run on all of them."""
 
     whitebox: int
@@ -30,19 +30,21 @@ class Effort:
     boundary: int
     steps: int
 
-    def on(self, points: int) -> Effort:
+    def on(self, points: int) -> CampaignEffort:
         """The same where there are only so many points."""
-        return Effort(min(points, self.whitebox), min(points, self.search), min(points, self.boundary), self.steps)
+        return CampaignEffort(
+            min(points, self.whitebox), min(points, self.search), min(points, self.boundary), self.steps
+        )
 
     def __str__(self) -> str:
         return f"white-box {self.whitebox}, search {self.search}, boundary {self.boundary} x {self.steps} steps"
 
 
 EFFORTS = {  # small sets or not, K
-    (True, 1): Effort(1000, 1000, 1000, 100),  # at K = 1 search is the exact solver, and fast
-    (True, 11): Effort(1000, 20, 1000, 100),
-    (False, 1): Effort(1000, 60, 1000, 50),
-    (False, 11): Effort(1000, 3, 1000, 50),
+    (True, 1): CampaignEffort(1000, 1000, 1000, 100),  # at K = 1 search is the exact solver, and fast
+    (True, 11): CampaignEffort(1000, 20, 1000, 100),
+    (False, 1): CampaignEffort(1000, 60, 1000, 50),
+    (False, 11): CampaignEffort(1000, 3, 1000, 50),
 }
 SEARCH_SECONDS = 0.5
 
@@ -83,7 +85,7 @@ def _metrics() -> Iterator[tuple[str, Path | None]]:
             yield name, shipped
 
 
-def beaten(knn: MahalanobisKNN, x: np.ndarray, y: np.ndarray, effort: Effort) -> tuple[list[str], str]:
+def beaten(knn: MahalanobisKNN, x: np.ndarray, y: np.ndarray, effort: CampaignEffort) -> tuple[list[str], str]:
     """Certificates that an attack beats, points that prove nothing, and a line on what was compared."""
     theorem1, votes = (knn.certify(x, y, method=method) for method in ("theorem1", "votes"))
     search = knn.certify(x[: effort.search], y[: effort.search], method="search", budget=SEARCH_SECONDS)

@@ -1,4 +1,4 @@
-"""Rows on top of each other where at most two features move: `predict` is asked wherever a radius can end."""
+"""TripletRows on top of each other where at most two features move: `predict` is asked wherever a radius can end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from arml_core import MahalanobisKNN
-from tests.attack.oracles import Truth
-from tests.attack.problems import Problem
+from tests.attacks.oracles import Truth
+from tests.attacks.problems import Problem
 from tests.probing import places_to_probe
 
 from .checks import Answers, Violation, ask, lower_of, squared_size, violations

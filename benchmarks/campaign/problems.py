@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from arml_core import MahalanobisKNN, Metric
-from tests.attack.problems import Problem
+from tests.attacks.problems import Problem
 from tests.oracles import Threat
 
 METRICS = ("identity", "full", "low rank", "scaled")

@@ -8,8 +8,8 @@ import traceback
 import warnings
 from collections.abc import Callable
 
-from tests.attack.oracles import Truth, truth
-from tests.attack.problems import Problem
+from tests.attacks.oracles import Truth, truth
+from tests.attacks.problems import Problem
 
 from .checks import Answers, Violation, ask, violations
 from .problems import LAYOUTS, METRICS, NORMS, make_crowd, make_problem, metric_kind

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from tests import rational
-from tests.attack.oracles import Truth
-from tests.attack.problems import Problem
+from tests.attacks.oracles import Truth
+from tests.attacks.problems import Problem
 
 from .checks import ORACLE_FAR, Answers, Violation, ask, lower_of, violations
 from .problems import LineProblem, in_single_precision, in_units, make_apart, make_line, make_problem, metric_kind

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.attack.oracles import Truth
-from tests.attack.problems import Problem
+from tests.attacks.oracles import Truth
+from tests.attacks.problems import Problem
 
 from .checks import Answers, Violation, lower_of, tolerance
 from .problems import METRICS, NORMS, as_code

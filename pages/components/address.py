@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from arml_core.digits import as_written
+from arml_core.numerics.directed_rounding import as_written
 
-from .plain import plain
+from .markdown import escaped
 from .visitor import PARAMETER, with_key, without_key
 
 LONGEST = 24
@@ -102,13 +102,13 @@ def read_changes(
     notices = []
     for name, text in without_key(dict(query)).items():
         if name not in readers:
-            notices.append(f"The address has '{plain(short(name))}', which is not a setting here; it was left out.")
+            notices.append(f"The address has '{escaped(short(name))}', which is not a setting here; it was left out.")
             continue
         try:
             changes[name] = readers[name](text)
         except ValueError as reason:
-            shown = f"{name}={plain(short(text))}"
-            notices.append(f"The address has {shown}, but {plain(str(reason))}. The default is shown instead.")
+            shown = f"{name}={escaped(short(text))}"
+            notices.append(f"The address has {shown}, but {escaped(str(reason))}. The default is shown instead.")
     return changes, notices
 
 

@@ -6,9 +6,9 @@ import streamlit as st
 
 from arml_core.jobs import StoreError
 
-from .plain import plain
+from .markdown import escaped
 from .train.words import row_words
-from .visitor import looking
+from .visitor import read_client
 
 REFRESH_SECONDS = 0.9
 """What is on screen is about a second old at most."""
@@ -20,9 +20,9 @@ MOST_SHOWN = 5
 def show_running_jobs() -> None:
     """What runs and what waits, kept up to date; a sentence if there is nothing."""
     try:
-        jobs = looking().list(UNDER_WAY)
+        jobs = read_client().list(UNDER_WAY)
     except StoreError as reason:
-        st.caption(f"The list of jobs cannot be read: {plain(str(reason))}")
+        st.caption(f"The list of jobs cannot be read: {escaped(str(reason))}")
         return
     if not jobs:
         st.markdown("No job is running. Longer trainings run in the background and are listed here.")

@@ -7,10 +7,10 @@ import gc
 import streamlit as st
 
 from arml_core.jobs import upload_lifetime
-from arml_core.jobs.slots import Limits
+from arml_core.jobs.capacity import Limits
 
-from .looks import HEADING, page_css
-from .plain import plain
+from .markdown import escaped
+from .page_styles import HEADING, page_css
 from .theme import current_style
 
 APP = "ARML Explorer"
@@ -77,5 +77,5 @@ def _refuse_bad_settings() -> None:
         Limits.default()
         upload_lifetime()
     except ValueError as reason:
-        st.error(plain(f"{reason}. Set it right, or unset it, and start the app again."))
+        st.error(escaped(f"{reason}. Set it right, or unset it, and start the app again."))
         st.stop()

@@ -33,16 +33,16 @@ def visitor_key() -> str | None:
     return key
 
 
-def looking() -> Client:
+def read_client() -> Client:
     """A client that looks: what this visitor may see."""
     return Client(open_store(), owner=visitor_key())
 
 
-def asking() -> Client:
+def write_client() -> Client:
     """A client that asks for work or uploads; in shared mode the visitor gets a key now."""
     if is_shared() and visitor_key() is None:
         st.session_state[_KEY] = st.session_state[_OWN_KEY] = new_key()
-    return looking()
+    return read_client()
 
 
 def with_key(query: dict[str, str]) -> dict[str, str]:

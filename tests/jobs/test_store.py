@@ -13,7 +13,7 @@ import pytest
 from arml_core import ThreatModel, load_dataset
 from arml_core.jobs import Client, DamagedFile, NotReady, PointsSpec, RunSpec, StoreError, UnknownJob, schema
 from arml_core.jobs import database as database_module
-from arml_core.jobs.contents import dataset_arrays, dataset_from
+from arml_core.jobs.capacity import Devices
 from arml_core.jobs.database import Database
 from arml_core.jobs.eta import TimeLeft
 from arml_core.jobs.files import read_arrays, set_aside, write_arrays
@@ -21,9 +21,9 @@ from arml_core.jobs.lock import Lock
 from arml_core.jobs.queue import Queue
 from arml_core.jobs.radii import Radii, shards
 from arml_core.jobs.reporter import Reporter
-from arml_core.jobs.slots import Devices
 from arml_core.jobs.spec import EvaluationSpec, canonical, key_of, spec_from
-from arml_core.jobs.tasks import Bench, run_job
+from arml_core.jobs.tasks import JobContext, run_job
+from arml_core.jobs.uploads import dataset_arrays, dataset_from
 from arml_core.jobs.workspace import Workspace
 
 from .conftest import run_python
@@ -343,7 +343,7 @@ def compute(client):
     claim = queue.claim(True)
     row = queue.job(claim.job, claim.lease)
     with Reporter(queue, claim.job, claim.lease) as reporter:
-        arrays = run_job(Bench(client.store.paths, client.store.database), row, claim.lease, "cpu", reporter)
+        arrays = run_job(JobContext(client.store.paths, client.store.database), row, claim.lease, "cpu", reporter)
     queue.give_back(claim.job, claim.lease, "", counts=False)
     return arrays
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from arml_core.learners.neighbours import SortedByClass, rank_neighbours, rank_neighbours_of
-from arml_core.learners.picks import SampledPicks, UnsampledPicks
+from arml_core.learners.triplet_sampling import SampledPicks, UnsampledPicks
 from arml_core.learners.triplets import LOSSES, differences, loss_and_gradient, triplet_radius
 
 from .data import blobs
@@ -188,7 +188,7 @@ def test_triplets_drawn_ahead_are_those_drawn_one_by_one(monkeypatch, batch):
         return found
 
     ahead = seen()
-    monkeypatch.setattr("arml_core.learners.picks.AHEAD_VALUES", 0)
+    monkeypatch.setattr("arml_core.learners.triplet_sampling.AHEAD_VALUES", 0)
     for one, other in zip(ahead, seen(), strict=True):
         assert torch.equal(one, other)
     assert not torch.equal(ahead[0], ahead[2])

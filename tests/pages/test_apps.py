@@ -13,7 +13,7 @@ import arml_core as arml
 from arml_core.jobs import Client, new_key
 from pages.components.address import Choices
 from pages.components.curve_words import MEAN_RULE
-from pages.components.plain import plain
+from pages.components.markdown import escaped
 from pages.components.playground import session
 from pages.components.playground.clicks import handle
 from pages.components.playground.picture_clicks import Hit, read_hit
@@ -116,7 +116,7 @@ def test_what_is_wrong_with_the_store_is_shown_as_text(name: str, choices: dict,
     app.switch_page(f"pages/{name}.py").run()
     assert not app.exception
     shown = read(app)
-    assert plain(str(home)) in shown
+    assert escaped(str(home)) in shown
     assert str(home) not in shown
 
 
@@ -127,7 +127,7 @@ def test_a_bad_setting_of_the_environment_is_said_in_words(name: str, setting: s
     monkeypatch.setenv(setting, "many")
     open_store.clear()
     (said,) = page(name).error
-    assert said.value.startswith(plain(f"{setting} must be a positive number of "))
+    assert said.value.startswith(escaped(f"{setting} must be a positive number of "))
     assert "start the app again" in said.value
 
 
@@ -136,7 +136,7 @@ def test_what_is_wrong_with_shipped_results_is_shown_as_text(monkeypatch) -> Non
         raise ValueError("*bad*.npz is not a results file")
 
     monkeypatch.setattr(arml.results, "shipped", unreadable)
-    assert plain("*bad*.npz is not a results file") in page("pages/paper", show="summary").error[0].value
+    assert escaped("*bad*.npz is not a results file") in page("pages/paper", show="summary").error[0].value
 
 
 def test_playground_opens_on_three_methods() -> None:

@@ -16,7 +16,7 @@ from arml_core.jobs import Client, StoreError
 from arml_core.jobs.database import Database
 from arml_core.jobs.paths import Paths
 from pages.components.certify import files, saved_runs
-from pages.components.plain import JOINER, plain
+from pages.components.markdown import JOINER, escaped
 from pages.components.visitor import GIVEN, PRIVATE
 
 from .app import ROOT, address, alone
@@ -384,7 +384,7 @@ def test_names_and_cells_from_the_file_are_never_formatted() -> None:
 
 def test_plain_text_stays_what_it_was() -> None:
     for text in ("a*b_c`d", "<b>", "$x$", ":red[x]", "![i](u)", "1. x", "# h", "a:b"):
-        assert unplain(plain(text)) == text
+        assert unplain(escaped(text)) == text
 
 
 def test_an_uploaded_matrix_is_checked_and_used() -> None:
@@ -477,7 +477,7 @@ def test_in_shared_mode_an_upload_is_found_with_its_key_only(monkeypatch) -> Non
 
 def test_in_shared_mode_an_upload_beyond_the_limit_is_refused_with_both_numbers(monkeypatch) -> None:
     monkeypatch.setenv("ARML_SHARED", "1")
-    monkeypatch.setattr("arml_core.jobs.contents.UPLOADS_PER_KEY", 2**20)
+    monkeypatch.setattr("arml_core.jobs.uploads.UPLOADS_PER_KEY", 2**20)
     app = upload(page(), b"x" * (2**20 + 2**19))
     words = (
         "your uploads take 0.0 MB and this would add 1.5 MB; the limit is 1 MB. Each is deleted 7 days after it came"

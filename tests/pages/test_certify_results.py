@@ -23,7 +23,7 @@ from pages.components.certify.choices import READERS, Asked
 from pages.components.certify.downloads import report_text, settings_of
 from pages.components.certify.prepare import prepare
 from pages.components.certify.progress import line_of
-from pages.components.certify.results import Results, Work, results_of, with_attack, work_of
+from pages.components.certify.results import CertifyJobs, Results, certify_jobs, results_of, with_attack
 from pages.components.certify.row_view import row_words
 from pages.components.certify.snippet import python_lines
 from pages.components.certify.sources import find_sources
@@ -67,12 +67,12 @@ def certify(**choices: str) -> AppTest:
     return finished(app)
 
 
-def parts(app: AppTest) -> tuple[Asked, object, object, Work, Results]:
+def parts(app: AppTest) -> tuple[Asked, object, object, CertifyJobs, Results]:
     """What the page holds, computed from its address."""
     asked = Asked(**{name: READERS[name](text) for name, text in address(app).items()})
     sources, _ = find_sources(asked)
     prepared = prepare(asked, sources)
-    work = work_of(asked, prepared)
+    work = certify_jobs(asked, prepared)
     assert work is not None
     results = results_of(prepared, work)
     assert results is not None

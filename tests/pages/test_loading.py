@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arml_core.threads import cores
+from arml_core.numerics.threads import cores
 
 ROOT = Path(__file__).parents[2]
 COME_AT_ONCE = """

@@ -14,19 +14,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
-from arml_core.figures.agreement import agreement_alt, agreement_figure
+from arml_core.figures.paper_agreement import agreement_alt, agreement_figure
 from arml_core.jobs import Client
 from arml_core.jobs.paths import Paths
 from arml_core.reproduce import facts as reproduce_facts
-from arml_core.reproduce.beside import again, coverage, dataset_rows, rows, runtime_rows, spread
 from arml_core.reproduce.facts import error_step
+from arml_core.reproduce.paper_comparison import again, coverage, dataset_rows, rows, runtime_rows, spread
 from arml_core.reproduce.plan import Effort, figure1, table
 from arml_core.reproduce.run import ask, find
 from arml_core.reproduce.tables import Tables
 from arml_core.results import FOLDER, Evaluation, read_results, shipped
 from pages.components.paper import facts
-from pages.components.paper.choices import SECTIONS, View
-from pages.components.paper.marks import beside, marked, signed
+from pages.components.paper.choices import SECTIONS, PaperView
+from pages.components.paper.differences import beside, marked, signed
 from pages.components.paper.origin import origin
 from pages.components.paper.recompute import Number, outcome_table
 from pages.components.paper.tables import number_of
@@ -237,7 +237,7 @@ def test_what_is_missing_is_said_and_no_number_invented() -> None:
     assert found["ours"].isna().all()
     assert coverage(tables) == (108, 0, 0, 0)
     assert "there yet" in agreement_alt(found)
-    number, column = number_of(View(show="table2", data="usps", method="lmnn", column="exact"), "table2", tables)
+    number, column = number_of(PaperView(show="table2", data="usps", method="lmnn", column="exact"), "table2", tables)
     assert (column, number.kept) == ("theorem1", None)
     assert number.step.points.n == 1000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.components.plain import JOINER, plain
+from pages.components.markdown import JOINER, escaped
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from pages.components.plain import JOINER, plain
     ],
 )
 def test_no_sign_means_anything(text, shown) -> None:
-    assert plain(text) == shown
+    assert escaped(text) == shown

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.components.certify.files import LONGEST_TITLE, clean_title
-from pages.components.plain import plain
+from pages.components.markdown import escaped
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,6 @@ def test_every_name_becomes_a_title_that_formats_nothing(name: str) -> None:
     assert 0 < len(title) <= LONGEST_TITLE
     assert title.isprintable()
     assert not set(title) & set("/\\")
-    shown = plain(title)
+    shown = escaped(title)
     for sign in "<>[]`*_$#":
         assert all(shown[i - 1] == "\\" for i, found in enumerate(shown) if found == sign)

@@ -15,9 +15,9 @@ from arml_core.learners.storage import save_metric
 from arml_core.neural import NetworkCurve
 from arml_core.reproduce import figure2
 from arml_core.reproduce.figure2 import Curve
-from arml_core.reproduce.keep import kept_metric
-from arml_core.reproduce.plan import Step
+from arml_core.reproduce.plan import PlanStep
 from arml_core.reproduce.report import DOCUMENT
+from arml_core.reproduce.result_files import kept_metric
 from arml_core.reproduce.run import compute, training_of
 from arml_core.results import read_results, write_results
 
@@ -82,9 +82,9 @@ def test_figure_2_keeps_what_it_computes_and_goes_on(client, tmp_path, monkeypat
 def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
     points = PointsSpec("evaluation", 12)
     steps = [
-        Step("iris", "arml", "exact", points, {"n_epochs": 20}),
-        Step("iris", "arml", "boundary-box", points, {"n_epochs": 20}, steps=30),
-        Step("iris", "euclidean", "theorem1", points),
+        PlanStep("iris", "arml", "exact", points, {"n_epochs": 20}),
+        PlanStep("iris", "arml", "boundary-box", points, {"n_epochs": 20}, steps=30),
+        PlanStep("iris", "euclidean", "theorem1", points),
     ]
     said = []
     assert compute(client, steps, tmp_path / "out", said.append, silent) == []
@@ -108,7 +108,7 @@ def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
 def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client, tmp_path):
     """Also where training it again would give another one: results that are there stay."""
     points, few = PointsSpec("evaluation", 12), {"n_epochs": 20}
-    exact = Step("iris", "arml", "exact", points, few)
+    exact = PlanStep("iris", "arml", "exact", points, few)
     assert compute(client, [exact], tmp_path, silent, silent) == []
     path = tmp_path / "metrics" / "iris-arml.npz"
     learned = load_metric(path)
@@ -118,7 +118,10 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     written = path.stat().st_mtime_ns
     before = {status.id for status in client.list()}
     said = []
-    votes, changed = Step("iris", "arml", "votes", points, few), Step("iris", "arml", "votes", points, {"n_epochs": 10})
+    votes, changed = (
+        PlanStep("iris", "arml", "votes", points, few),
+        PlanStep("iris", "arml", "votes", points, {"n_epochs": 10}),
+    )
     assert compute(client, [votes], tmp_path, said.append, silent, from_kept=True) == []
     new = [status for status in client.list() if status.id not in before]
     assert sorted(status.kind for status in new) == ["certify", "train"]
@@ -137,8 +140,8 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
 def test_what_fails_is_named_and_the_rest_goes_on(client, tmp_path):
     """Theorem 1 needs six points on each side, which a class of seven points' toy does not have."""
     steps = [
-        Step("seven_points", "euclidean", "theorem1", PointsSpec("train")),
-        Step("seven_points", "euclidean", "exact", PointsSpec("train")),
+        PlanStep("seven_points", "euclidean", "theorem1", PointsSpec("train")),
+        PlanStep("seven_points", "euclidean", "exact", PointsSpec("train")),
     ]
     failures = compute(client, steps, tmp_path, silent, silent)
     assert len(failures) == 1

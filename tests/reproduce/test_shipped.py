@@ -5,10 +5,10 @@ import pytest
 
 from arml_core import MahalanobisKNN, load_dataset, load_metric
 from arml_core.reproduce import published
-from arml_core.reproduce.keep import METRICS, file_of
 from arml_core.reproduce.observations import check
 from arml_core.reproduce.published import METHODS
 from arml_core.reproduce.report import DOCUMENT, report
+from arml_core.reproduce.result_files import METRICS, file_of
 from arml_core.reproduce.tables import Tables, column_of
 from arml_core.results import FOLDER, shipped
 

@@ -5,11 +5,11 @@ import pytest
 
 from arml_core import ThreatModel
 from arml_core.reproduce import published
-from arml_core.reproduce.keep import add_result
 from arml_core.reproduce.observations import check
-from arml_core.reproduce.plan import COLUMNS, SEED, Effort, Step, figure1, sensitivity, table
+from arml_core.reproduce.plan import COLUMNS, SEED, Effort, PlanStep, figure1, sensitivity, table
 from arml_core.reproduce.published import METHODS, TITLES
 from arml_core.reproduce.report import report
+from arml_core.reproduce.result_files import add_result
 from arml_core.reproduce.tables import Tables, column_of
 from arml_core.results import read_results
 
@@ -238,5 +238,7 @@ def test_the_page_says_what_is_not_computed_yet(tmp_path):
 
 
 def test_a_step_names_itself():
-    step = Step("splice", "arml", "boundary-box", table("table1", ["splice"], ["arml"], Effort())[0].points, steps=5)
+    step = PlanStep(
+        "splice", "arml", "boundary-box", table("table1", ["splice"], ["arml"], Effort())[0].points, steps=5
+    )
     assert step.title == "Splice, ARML: boundary in the box, K = 11"

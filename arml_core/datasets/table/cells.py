@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...rounding import FloatArray
+from ...numerics.arrays import FloatArray
 
 NUMBER, MISSING, NOT_FINITE, TEXT = 0, 1, 2, 3
 CellKinds = NDArray[np.int8]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...rounding import FloatArray, IntArray
+from ...numerics.arrays import FloatArray, IntArray
 from .cells import MISSING, NUMBER, TEXT, CellKinds, parse_cells, restored_cell
 
 MAX_TEXTS = 5_000

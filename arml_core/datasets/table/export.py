@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...rounding import FloatArray
+from ...numerics.arrays import FloatArray
 from ..scaling import Scaling
 from .cells import safe_cell
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...rounding import FloatArray, IntArray
+from ...numerics.arrays import FloatArray, IntArray
 from ..base import Labels
 from . import role_problems
 from .cells import MISSING, NOT_FINITE, TEXT

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...rounding import IntArray
+from ...numerics.arrays import IntArray
 from ..base import Labels
 from . import role_problems
 from .cells import NUMBER, parse_number

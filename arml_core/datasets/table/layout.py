@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...rounding import FloatArray
+from ...numerics.arrays import FloatArray
 from ..scaling import Scaling
 
 MAX_CATEGORIES = 100

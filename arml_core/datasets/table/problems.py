@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ...rounding import IntArray
+from ...numerics.arrays import IntArray
 
 Severity = Literal["error", "question", "note"]
 Step = Literal["read", "select", "certify"]

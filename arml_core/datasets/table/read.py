@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...rounding import IntArray
+from ...numerics.arrays import IntArray
 from . import problems
 from .bytes import MAX_BYTES, SAMPLE_BYTES, Source, find_encoding, read_bytes, undecodable_line, what_else
 from .cells import restored_cell

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...rounding import FloatArray, IntArray
+from ...numerics.arrays import FloatArray, IntArray
 from ..base import Dataset, Labels
 from ..scaling import Scaling, ScalingKind, fit_scaling
 from . import feature_columns, problems, role_problems

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from ...numerics.arrays import IntArray
 from ...progress import Callback
-from ...rounding import IntArray
-from ..evaluation import Reference, Rows
+from ..evaluation import EvaluationRows, ReferenceData
 from ..radii import Radii
 from ..spec import EvaluationSpec
 
@@ -17,9 +17,9 @@ class Executor(Protocol):
 
     def evaluate(
         self,
-        reference: Reference,
+        reference: ReferenceData,
         spec: EvaluationSpec,
-        rows: Rows,
+        rows: EvaluationRows,
         blocks: Sequence[IntArray],
         done: int,
         keep: Callable[[Radii], None],

@@ -16,9 +16,9 @@ from typing import Any
 
 from ...errors import Cancelled
 from ...knn import MahalanobisKNN
+from ...numerics.arrays import IntArray
 from ...progress import Callback
-from ...rounding import IntArray
-from ..evaluation import Reference, Rows, classifier, compute
+from ..evaluation import EvaluationRows, ReferenceData, classifier, compute
 from ..radii import Radii
 from ..spec import EvaluationSpec
 
@@ -64,9 +64,9 @@ class DaskExecutor:
 
     def evaluate(
         self,
-        reference: Reference,
+        reference: ReferenceData,
         spec: EvaluationSpec,
-        rows: Rows,
+        rows: EvaluationRows,
         blocks: Sequence[IntArray],
         done: int,
         keep: Callable[[Radii], None],
@@ -87,9 +87,9 @@ class DaskExecutor:
 
 def _round(
     client: Any,
-    reference: Reference,
+    reference: ReferenceData,
     spec: EvaluationSpec,
-    rows: Rows,
+    rows: EvaluationRows,
     left: dict[int, IntArray],
     done: int,
     keep: Callable[[Radii], None],
@@ -165,7 +165,7 @@ _fitted: tuple[tuple[str, int], MahalanobisKNN] | None = None
 _fitting = threading.Lock()
 
 
-def _block(reference: Reference, spec: EvaluationSpec, rows: Rows, index: IntArray, stop: str) -> Radii:
+def _block(reference: ReferenceData, spec: EvaluationSpec, rows: EvaluationRows, index: IntArray, stop: str) -> Radii:
     """Runs on a machine of the cluster; the classifier is made once per machine and metric."""
     global _fitted
     key = (reference.key, spec.n_neighbors)

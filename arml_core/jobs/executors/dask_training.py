@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...errors import Cancelled
 from ...metric import Metric
+from ...numerics.arrays import FloatArray
 from ...progress import Callback
-from ...rounding import FloatArray
 from ..learners import entry_of
 from ..spec import RunSpec
 from .dask import TICK_SECONDS, StopCheck, connect, tell_to_stop

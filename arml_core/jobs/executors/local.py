@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...knn import MahalanobisKNN
+from ...numerics.arrays import IntArray
 from ...progress import Callback
-from ...rounding import IntArray
-from ..evaluation import Reference, Rows, classifier, compute
+from ..evaluation import EvaluationRows, ReferenceData, classifier, compute
 from ..radii import Radii
 from ..spec import EvaluationSpec
 
@@ -22,9 +22,9 @@ class LocalExecutor:
 
     def evaluate(
         self,
-        reference: Reference,
+        reference: ReferenceData,
         spec: EvaluationSpec,
-        rows: Rows,
+        rows: EvaluationRows,
         blocks: Sequence[IntArray],
         done: int,
         keep: Callable[[Radii], None],
@@ -42,7 +42,7 @@ class LocalExecutor:
             done += len(index)
             callback(done, total, {})
 
-    def _classifier(self, reference: Reference, n_neighbors: int) -> MahalanobisKNN:
+    def _classifier(self, reference: ReferenceData, n_neighbors: int) -> MahalanobisKNN:
         key = (reference.key, n_neighbors, self.device)
         if self._last is None or self._last[0] != key:
             self._last = (key, classifier(reference, n_neighbors, self.device))

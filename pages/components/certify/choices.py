@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from arml_core.certify import METHODS
+from arml_core.certificates import METHODS
 from arml_core.datasets.table.bytes import text_encoding
 from arml_core.learners.registry import LEARNERS, LearnerEntry
 

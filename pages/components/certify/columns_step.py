@@ -7,9 +7,9 @@ import streamlit as st
 
 from arml_core.datasets.table import ONE_HOT_MEANING, Table, label_candidates
 
-from ..plain import plain
+from ..markdown import escaped
 from .choices import SCALINGS, SIZES, Asked, bound, change, current, set_field
-from .prepare import Prepared, frozen_columns, known_options
+from .prepare import PreparedTable, frozen_columns, known_options
 from .problems import show_problems, take_remedy
 from .sources import Sources
 
@@ -29,19 +29,19 @@ ANSWERED = {
 NO_LABEL = "No labels: certify the predictions"
 
 
-def summary(asked: Asked, prepared: Prepared | None) -> str:
+def summary(asked: Asked, prepared: PreparedTable | None) -> str:
     """The step in a few words, for its heading."""
     if prepared is None or prepared.dataset is None or prepared.layout is None:
         return "what each column is for"
     dataset = prepared.dataset
-    label = f", label {plain(str(asked.use.get('label', '')))}" if asked.mode != "run" else ""
+    label = f", label {escaped(str(asked.use.get('label', '')))}" if asked.mode != "run" else ""
     n_frozen = len(frozen_columns(asked, prepared.layout))
     frozen = f", {n_frozen} frozen" if n_frozen else ""
     features = "1 feature" if dataset.n_features == 1 else f"{dataset.n_features:,} features"
     return f"{features}, {dataset.n_classes} classes{label}{frozen}"
 
 
-def show_columns_step(asked: Asked, sources: Sources, prepared: Prepared) -> None:
+def show_columns_step(asked: Asked, sources: Sources, prepared: PreparedTable) -> None:
     """Label, columns, categories, frozen features, scaling and costs, and what is wrong with them."""
     if sources.reference is not None and sources.reference.table is not None and asked.mode != "run":
         _show_reference(asked, sources.reference.table)
@@ -112,7 +112,7 @@ def _use_flag(name: str) -> None:
     change(use={**use, **({name: True} if st.session_state[f"cf_use_{name}"] else {})})
 
 
-def _show_query_label(asked: Asked, table: Table, prepared: Prepared) -> None:
+def _show_query_label(asked: Asked, table: Table, prepared: PreparedTable) -> None:
     assert prepared.layout is not None
     features = {column.name for column in prepared.layout.columns} | set(prepared.layout.feature_names)
     own = prepared.layout.label
@@ -135,7 +135,7 @@ def _use_query_label() -> None:
     change(quse={**rest, **({"labelled": False} if label is None else {"label": label})})
 
 
-def _show_threat(asked: Asked, prepared: Prepared) -> None:
+def _show_threat(asked: Asked, prepared: PreparedTable) -> None:
     assert prepared.layout is not None
     columns = [column.name for column in prepared.layout.columns]
     frozen, scaling, size = st.columns(3, gap="medium")
@@ -196,7 +196,7 @@ def _show_costs(asked: Asked, columns: list[str]) -> None:
     )
 
 
-def _show_counts(prepared: Prepared) -> None:
+def _show_counts(prepared: PreparedTable) -> None:
     """How many rows of which class vote, and how many are certified."""
     dataset, rows = prepared.dataset, prepared.rows
     if dataset is None:
@@ -204,7 +204,7 @@ def _show_counts(prepared: Prepared) -> None:
     counts = [int((dataset.y_train == code).sum()) for code in range(dataset.n_classes)]
     listed = ", ".join(f"{name} ({n:,})" for name, n in list(zip(dataset.class_names, counts, strict=True))[:8])
     more = f" and {dataset.n_classes - 8} more" if dataset.n_classes > 8 else ""
-    words = f"{len(dataset.y_train):,} rows vote. Classes: {plain(listed)}{more}."
+    words = f"{len(dataset.y_train):,} rows vote. Classes: {escaped(listed)}{more}."
     if rows is not None and not prepared.leave_one_out:
         known = "with labels" if rows.y is not None else "without labels"
         words += f" {len(rows.X):,} query {'row' if len(rows.X) == 1 else 'rows'} {known}."

@@ -16,8 +16,8 @@ from arml_core.report import changed_csv, html_report, verdict_csv
 from ..address import link_to
 from ..on_demand import on_demand
 from .choices import CHOICES, Asked
-from .prepare import Prepared, frozen_columns, known_options
-from .results import Results, Work
+from .prepare import PreparedTable, frozen_columns, known_options
+from .results import CertifyJobs, Results
 from .snippet import python_lines
 from .sources import Sources
 
@@ -32,7 +32,7 @@ $s_k$ is the feature's scale.
 
 
 def show_downloads(
-    asked: Asked, sources: Sources, prepared: Prepared, work: Work, results: Results, radius: float
+    asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs, results: Results, radius: float
 ) -> None:
     """Buttons; a file is made when it is asked for."""
     title = title_of(sources)
@@ -68,7 +68,9 @@ def show_downloads(
         )
 
 
-def report_text(asked: Asked, sources: Sources, prepared: Prepared, work: Work, results: Results, radius: float) -> str:
+def report_text(
+    asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs, results: Results, radius: float
+) -> str:
     """The report with everything it takes to repeat it."""
     rows, flips = results.flips()
     problems = [*prepared.problems.notes, *prepared.query_problems.notes]
@@ -80,7 +82,7 @@ def report_text(asked: Asked, sources: Sources, prepared: Prepared, work: Work, 
     return html_report(title_of(sources), rows, radius, flips, settings_of(asked, sources, prepared, work), notes)
 
 
-def settings_of(asked: Asked, sources: Sources, prepared: Prepared, work: Work) -> list[tuple[str, str]]:
+def settings_of(asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs) -> list[tuple[str, str]]:
     """How the verdicts came about, name and value."""
     assert prepared.dataset is not None
     assert prepared.layout is not None
@@ -139,7 +141,7 @@ def _written(options: Mapping[str, Any]) -> str:
     return "".join(f"; {name} = {value!r}" for name, value in options.items())
 
 
-def _training(work: Work) -> list[tuple[str, str]]:
+def _training(work: CertifyJobs) -> list[tuple[str, str]]:
     """The parameters of the metric's learner, defaults too, and its seed; a metric from elsewhere has its hash."""
     spec = work.run.spec
     assert isinstance(spec, RunSpec)
@@ -149,7 +151,7 @@ def _training(work: Work) -> list[tuple[str, str]]:
     return [("Parameters", ", ".join(f"{name} = {value}" for name, value in found))] if found else []
 
 
-def _costs(prepared: Prepared, work: Work) -> list[tuple[str, str]]:
+def _costs(prepared: PreparedTable, work: CertifyJobs) -> list[tuple[str, str]]:
     """What a change of each feature costs, where that was chosen."""
     costs = work.spec.threat.costs
     if costs is None:
@@ -165,7 +167,7 @@ def title_of(sources: Sources) -> str:
     return "file" if loaded is None else loaded.title
 
 
-def show_below(asked: Asked, sources: Sources, prepared: Prepared, work: Work) -> None:
+def show_details(asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs) -> None:
     """Formula, link and Python, behind expanders."""
     if "formula" not in asked.hide:
         with st.expander("The formula"):
@@ -174,7 +176,7 @@ def show_below(asked: Asked, sources: Sources, prepared: Prepared, work: Work) -
         on_demand("Copy link and Python", "cf_open_copy", lambda: _show_copy(asked, sources, prepared, work))
 
 
-def _show_copy(asked: Asked, sources: Sources, prepared: Prepared, work: Work) -> None:
+def _show_copy(asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs) -> None:
     st.markdown("This link opens the same view; a file that is not a sample opens for its owner only:")
     st.code(link_to(CHOICES.query()), language=None, wrap_lines=True)
     st.markdown("These lines compute the verdicts with `arml_core`:")

@@ -12,7 +12,7 @@ import streamlit as st
 from arml_core.datasets.table import MAX_BYTES, Problems, Table, read_table
 from arml_core.datasets.table.problems import too_large
 
-from ..visitor import asking, looking
+from ..visitor import read_client, write_client
 from .choices import change, open_steps
 from .samples import FOLDER, SAMPLES
 
@@ -36,14 +36,14 @@ class Loaded:
 
 def load(file: str, options: Mapping[str, Any]) -> Loaded:
     """The file of this visitor, read with these options. ValueError if it is not here (any more)."""
-    title = f"{file}.csv" if file in SAMPLES else looking().file_title(file)
-    return _load(file, looking().visitor.tag, title, json.dumps(options, sort_keys=True))
+    title = f"{file}.csv" if file in SAMPLES else read_client().file_title(file)
+    return _load(file, read_client().visitor.tag, title, json.dumps(options, sort_keys=True))
 
 
 @st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner="Reading the file …")
 def _load(file: str, owner: str, title: str, options: str) -> Loaded:
     """Cached for each owner: what somebody uploaded is found by nobody else, not even by its digest."""
-    content = (FOLDER / f"{file}.csv").read_bytes() if file in SAMPLES else looking().file(file)[1]
+    content = (FOLDER / f"{file}.csv").read_bytes() if file in SAMPLES else read_client().file(file)[1]
     table, problems = read_table(content, **json.loads(options))
     return Loaded(title, len(content), table, problems)
 
@@ -58,7 +58,7 @@ def take_upload(slot: str, key: str) -> None:
         st.session_state[f"cf_refused_{slot}"] = too_large(upload.size, MAX_BYTES)
         return
     try:
-        digest = asking().add_file(upload.getvalue(), clean_title(upload.name))
+        digest = write_client().add_file(upload.getvalue(), clean_title(upload.name))
     except OSError as error:
         st.session_state[f"cf_refused_{slot}"] = str(error)
         return

@@ -6,18 +6,18 @@ from typing import Any
 
 import streamlit as st
 
-from arml_core.certify import METHODS
+from arml_core.certificates import METHODS
 from arml_core.datasets.table import Remedy
 from arml_core.learners.registry import LEARNERS, Parameter
 from arml_core.threat import NORM_NAMES, ThreatModel
 
+from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
-from ..plain import plain
 from ..train.choices import label_of
-from ..visitor import asking
+from ..visitor import write_client
 from .choices import Asked, bound, change, current, parameters_of, set_field
 from .files import clean_title
-from .prepare import Prepared, method_of, neighbour_problems, threat_of
+from .prepare import PreparedTable, method_of, neighbour_problems, threat_of
 from .problems import show_problems
 from .saved_runs import pick_run, saved_runs
 from .start import REFUSED, start
@@ -46,7 +46,7 @@ def summary(asked: Asked, n_rows: int) -> str:
     return f"{metric}, K = {asked.k}, {norm}, {method_of(asked, n_rows)}"
 
 
-def show_metric_step(asked: Asked, prepared: Prepared) -> None:
+def show_metric_step(asked: Asked, prepared: PreparedTable) -> None:
     """The choices of this step, what stands against them, and the button."""
     assert prepared.rows is not None
     assert prepared.layout is not None
@@ -97,17 +97,17 @@ def show_metric_step(asked: Asked, prepared: Prepared) -> None:
             args=(prepared,),
         )
     if st.session_state.get(REFUSED):
-        st.error(plain(st.session_state[REFUSED]))
+        st.error(escaped(st.session_state[REFUSED]))
 
 
-def _is_allowed(asked: Asked, prepared: Prepared) -> bool:
+def _is_allowed(asked: Asked, prepared: PreparedTable) -> bool:
     """Whether it can be started; says why not."""
     assert prepared.layout is not None
     try:
         threat_of(asked, prepared.layout)
     except ValueError as reason:
         words = str(reason)
-        st.error(plain(words[:1].upper() + words[1:] + "."))
+        st.error(escaped(words[:1].upper() + words[1:] + "."))
         return False
     if asked.metric == "run" and asked.mode != "run" and not asked.run:
         return False
@@ -117,7 +117,7 @@ def _is_allowed(asked: Asked, prepared: Prepared) -> bool:
         with st.container(horizontal=True):
             for remedy in found[0].remedies:
                 key = f"cf_k_{'_'.join(remedy.options)}"
-                st.button(plain(remedy.words), key=key, on_click=_mend, args=(remedy,))
+                st.button(escaped(remedy.words), key=key, on_click=_mend, args=(remedy,))
     return not found
 
 
@@ -222,7 +222,7 @@ def _set_parameter(name: str) -> None:
     change(params={**params, **({} if value is None or value == default else {name: value})})
 
 
-def _show_saved_metrics(asked: Asked, prepared: Prepared) -> None:
+def _show_saved_metrics(asked: Asked, prepared: PreparedTable) -> None:
     """Runs of this visitor and of public datasets, or M from a file."""
     runs = saved_runs()
     left, right = st.columns(2, gap="medium")
@@ -237,10 +237,10 @@ def _show_saved_metrics(asked: Asked, prepared: Prepared) -> None:
             max_upload_size=LARGEST_MB,
         )
         if st.session_state.get(UPLOAD_REFUSED):
-            st.error(plain(st.session_state[UPLOAD_REFUSED]))
+            st.error(escaped(st.session_state[UPLOAD_REFUSED]))
 
 
-def _take_metric(prepared: Prepared) -> None:
+def _take_metric(prepared: PreparedTable) -> None:
     """Check an uploaded M and enter it as a finished run."""
     upload = st.session_state.get("cf_upload_metric")
     st.session_state.pop(UPLOAD_REFUSED, None)
@@ -249,7 +249,7 @@ def _take_metric(prepared: Prepared) -> None:
     try:
         title = clean_title(upload.name)
         metric = read_metric(title, upload.getvalue(), prepared.dataset.n_features)
-        job = asking().add_metric(prepared.dataset, metric, title)
+        job = write_client().add_metric(prepared.dataset, metric, title)
     except (ValueError, OSError) as reason:
         st.session_state[UPLOAD_REFUSED] = str(reason)
         return

@@ -24,9 +24,9 @@ from arml_core.datasets.table import (
     select,
 )
 from arml_core.jobs import EvaluationSpec, PointsSpec
-from arml_core.jobs.contents import points_content
+from arml_core.jobs.uploads import points_content
 
-from ..visitor import looking
+from ..visitor import read_client
 from .choices import Asked
 from .files import KEPT_FILES, KEPT_SECONDS, load
 from .sources import Sources, usable
@@ -38,7 +38,7 @@ LOWER_ONLY = ("votes", "theorem1")
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedTable:
     """Reference rows (a dataset) and the rows to certify: the dataset's own (leave-one-out) or a query file's.
 
     What is None waits for the `problems` to be settled; `query_problems` are those of the query file.
@@ -56,9 +56,9 @@ class Prepared:
         return self.dataset is not None and self.rows is not None
 
 
-def prepare(asked: Asked, sources: Sources) -> Prepared:
+def prepare(asked: Asked, sources: Sources) -> PreparedTable:
     """Choose columns of the files as asked; call it when `sources` are ready."""
-    owner = looking().visitor.tag
+    owner = read_client().visitor.tag
     none = Problems()
     if asked.mode == "run":
         assert sources.dataset is not None
@@ -73,11 +73,11 @@ def prepare(asked: Asked, sources: Sources) -> Prepared:
             )
         layout, found = (chosen.data.layout if chosen.data is not None else None), chosen.problems
         if asked.mode == "one":
-            return Prepared(dataset, layout, chosen.data, True, found, none)
+            return PreparedTable(dataset, layout, chosen.data, True, found, none)
     if layout is None or dataset is None or not usable(sources.query):
-        return Prepared(dataset, layout, None, False, found, none)
+        return PreparedTable(dataset, layout, None, False, found, none)
     rows, more = _query(asked.query, owner, _key(asked.qread), _key(asked.quse), layout.to_json())
-    return Prepared(dataset, layout, rows, False, found, more)
+    return PreparedTable(dataset, layout, rows, False, found, more)
 
 
 def _key(options: Mapping[str, Any]) -> str:
@@ -151,7 +151,7 @@ def threat_of(asked: Asked, layout: Layout) -> arml.ThreatModel:
     return threat
 
 
-def neighbour_problems(asked: Asked, prepared: Prepared) -> Problems:
+def neighbour_problems(asked: Asked, prepared: PreparedTable) -> Problems:
     """What stands against K neighbours on these reference rows."""
     dataset, rows = prepared.dataset, prepared.rows
     assert dataset is not None
@@ -168,19 +168,19 @@ def _query_digest(file: str, owner: str, read: str, use: str, layout: str, label
     return points_content(rows.X, rows.y if labels else None)[0]
 
 
-def points_of(asked: Asked, prepared: Prepared) -> PointsSpec:
+def points_of(asked: Asked, prepared: PreparedTable) -> PointsSpec:
     """The rows to certify as a job names them; those of a query file by their content."""
     assert prepared.layout is not None
     assert prepared.rows is not None
     labels = asked.labels and prepared.rows.y is not None
     if prepared.leave_one_out:
         return own_points(labels)
-    owner, layout = looking().visitor.tag, prepared.layout.to_json()
+    owner, layout = read_client().visitor.tag, prepared.layout.to_json()
     digest = _query_digest(asked.query, owner, _key(asked.qread), _key(asked.quse), layout, labels)
     return PointsSpec("given", None, digest, labels=labels)
 
 
-def certificate_of(asked: Asked, prepared: Prepared, run: str) -> EvaluationSpec:
+def certificate_of(asked: Asked, prepared: PreparedTable, run: str) -> EvaluationSpec:
     """The certificate that these choices ask for. ValueError if there is no such certificate."""
     assert prepared.layout is not None
     assert prepared.rows is not None
@@ -189,7 +189,7 @@ def certificate_of(asked: Asked, prepared: Prepared, run: str) -> EvaluationSpec
     return EvaluationSpec("certify", run, asked.k, method, threat, points, asked.budget).normalised()
 
 
-def attack_of(asked: Asked, prepared: Prepared, run: str) -> EvaluationSpec | None:
+def attack_of(asked: Asked, prepared: PreparedTable, run: str) -> EvaluationSpec | None:
     """The attack that goes with the certificate; None where that has an upper side of its own."""
     certificate = certificate_of(asked, prepared, run)
     if certificate.method not in LOWER_ONLY:

@@ -9,7 +9,7 @@ import streamlit as st
 from arml_core.datasets.table import Problem, Remedy
 from arml_core.jobs import DamagedFile, StoreError
 
-from ..plain import plain
+from ..markdown import escaped
 from .choices import change, current
 
 SHORT_REMEDY = 60
@@ -19,19 +19,19 @@ OWN_CONTROL = ("no_label", "too_few_rows")
 
 def unreachable(reason: StoreError) -> str:
     """That the store cannot be read or written, and what to do (Markdown)."""
-    return plain(f"Your files and jobs cannot be reached: {reason}.")
+    return escaped(f"Your files and jobs cannot be reached: {reason}.")
 
 
 def damaged(reason: DamagedFile) -> str:
     """That a result was lost, and what becomes of it (Markdown)."""
-    return plain(f"A result cannot be read: {reason}. Load the page again in a moment.")
+    return escaped(f"A result cannot be read: {reason}. Load the page again in a moment.")
 
 
 def show_problems(problems: Iterable[Problem], slot: str, take: Callable[[Remedy], None]) -> None:
     """Errors, questions and notes with their remedies; `take` carries one out."""
     for number, problem in enumerate(problems):
         box = {"error": st.error, "question": st.warning, "note": st.info}[problem.severity]
-        box(plain(problem.message))
+        box(escaped(problem.message))
         if problem.kind not in OWN_CONTROL:
             _show_remedies(problem, f"{slot}_{number}_{problem.kind}", take)
 
@@ -59,11 +59,11 @@ def _show_remedies(problem: Problem, key: str, take: Callable[[Remedy], None]) -
                 type="primary" if index == 0 and problem.severity == "question" else "secondary",
             )
         if words:
-            st.caption(plain(("… or: " if buttons else "") + " ".join(words)))
+            st.caption(escaped(("… or: " if buttons else "") + " ".join(words)))
 
 
 def _label(words: str) -> tuple[str, str | None]:
     """A button's label and, where the words go on, their rest as its help."""
     first, point, rest = words.partition(". ")
     label = first if len(first) <= SHORT_REMEDY else first[:SHORT_REMEDY] + "…"
-    return plain(label.rstrip(".")), plain(rest) if point else None
+    return escaped(label.rstrip(".")), escaped(rest) if point else None

@@ -7,20 +7,20 @@ import streamlit as st
 from arml_core.jobs import JobStatus, StoreError
 from arml_core.learners.estimation import duration
 
-from ..plain import plain
+from ..markdown import escaped
 from ..train.words import interrupted, step_word, under_way
-from ..visitor import asking, looking
+from ..visitor import read_client, write_client
 from .choices import current
-from .prepare import Prepared
+from .prepare import PreparedTable
 from .problems import unreachable
-from .results import Work, work_of
+from .results import CertifyJobs, certify_jobs
 from .start import REFUSED, start
 
 TICK_SECONDS = 1.0
 PHASES = {"train": "Training the metric", "certify": "Certifying", "attack": "Looking for changes that flip a row"}
 
 
-def show_progress(prepared: Prepared, work: Work) -> None:
+def show_progress(prepared: PreparedTable, work: CertifyJobs) -> None:
     """Bars while something runs; a sentence and a way on where something ended early."""
     if work.is_active:
         st.fragment(_show_bars, run_every=TICK_SECONDS)(prepared, [under_way(job) for job in work.jobs])
@@ -31,10 +31,10 @@ def show_progress(prepared: Prepared, work: Work) -> None:
             return
 
 
-def _show_bars(prepared: Prepared, before: list[bool]) -> None:
+def _show_bars(prepared: PreparedTable, before: list[bool]) -> None:
     """The bars, again and again; when one of the jobs has ended the whole page shows what came of it."""
     try:
-        work = work_of(current(), prepared)
+        work = certify_jobs(current(), prepared)
     except StoreError as reason:  # it may be over by the next look
         st.error(unreachable(reason))
         return
@@ -66,9 +66,9 @@ def line_of(job: JobStatus) -> str:
     return f"{what}: {'starting' if job.state == 'running' else job.state}"
 
 
-def _cancel(work: Work) -> None:
+def _cancel(work: CertifyJobs) -> None:
     try:
-        client = asking()
+        client = write_client()
         for job in reversed(work.jobs):
             if under_way(job) and client.status(job.id).mine:
                 client.cancel(job.id)
@@ -76,16 +76,16 @@ def _cancel(work: Work) -> None:
         st.session_state[REFUSED] = str(reason)
 
 
-def _show_end(job: JobStatus, prepared: Prepared) -> None:
+def _show_end(job: JobStatus, prepared: PreparedTable) -> None:
     what = PHASES[job.kind]
     if job.state == "failed":
-        st.error(plain(f"{what} failed: {job.reason}"))
-        log = looking().log(job.id)
+        st.error(escaped(f"{what} failed: {job.reason}"))
+        log = read_client().log(job.id)
         if log:
             with st.expander("The job's log"):
                 st.code(log, language=None)
     elif job.state == "cancelled":
         st.warning(f"{what} was cancelled. The rows that were finished before are shown below, if there are any.")
     else:
-        st.warning(plain(f"{what} was interrupted: {job.note or 'its process ended'}."))
+        st.warning(escaped(f"{what} was interrupted: {job.note or 'its process ended'}."))
     st.button("Go on", key="cf_again", type="primary", on_click=start, args=(prepared,))

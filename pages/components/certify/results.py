@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 import arml_core as arml
 from arml_core.datasets import Dataset
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, Radii, RunSpec
-from arml_core.jobs.contents import metric_digest
+from arml_core.jobs.uploads import metric_digest
 from arml_core.report import CertifiedRows, Flips, counterfactuals
 
 from ..train.words import under_way
-from ..visitor import looking
+from ..visitor import read_client
 from .choices import Asked, parameters_of
 from .files import KEPT_FILES, KEPT_SECONDS
-from .prepare import Prepared, attack_of, certificate_of
+from .prepare import PreparedTable, attack_of, certificate_of
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class CertifyJobs:
     """The jobs behind the verdicts: the run, the certificate and, where that has one side only, the attack."""
 
     run: JobStatus
@@ -45,9 +45,9 @@ class Work:
         return spec
 
 
-def work_of(asked: Asked, prepared: Prepared) -> Work | None:
+def certify_jobs(asked: Asked, prepared: PreparedTable) -> CertifyJobs | None:
     """The jobs in the address; None if they are not here or are not what the rest of the address asks for."""
-    client = looking()
+    client = read_client()
     try:
         found = [client.status(job) for job in asked.jobs]
         if not found or not _is_run_of(found[0], client, asked, prepared):
@@ -57,10 +57,10 @@ def work_of(asked: Asked, prepared: Prepared) -> Work | None:
         return None
     if [job.spec for job in found[1:]] != [spec for spec in wanted if spec is not None]:
         return None
-    return Work(found[0], found[1], found[2] if len(found) == 3 else None)
+    return CertifyJobs(found[0], found[1], found[2] if len(found) == 3 else None)
 
 
-def _is_run_of(job: JobStatus, client: Client, asked: Asked, prepared: Prepared) -> bool:
+def _is_run_of(job: JobStatus, client: Client, asked: Asked, prepared: PreparedTable) -> bool:
     """Whether a job is the training that the choices name, on the rows that vote."""
     assert prepared.dataset is not None
     fingerprint, spec = prepared.dataset.fingerprint, job.spec
@@ -76,7 +76,7 @@ def _is_run_of(job: JobStatus, client: Client, asked: Asked, prepared: Prepared)
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _metric_digest(run: str, owner: str) -> str:
     """Cached for each owner, as files are."""
-    return metric_digest(looking().run(run).components_)
+    return metric_digest(read_client().run(run).components_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +97,9 @@ class Results:
         return chosen, counterfactuals(chosen, lambda points, moved: self.predict(points, index[moved]))
 
 
-def results_of(prepared: Prepared, work: Work) -> Results | None:
+def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
     """The rows that are finished, also while the work goes on; None if there are none or they do not fit the file."""
-    client, rows = looking(), prepared.rows
+    client, rows = read_client(), prepared.rows
     assert rows is not None
     assert prepared.layout is not None
     assert prepared.dataset is not None
@@ -154,7 +154,7 @@ def _radii(client: Client, job: JobStatus) -> Radii | None:
 @st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
 def _done(job: str, owner: str) -> Radii | None:
     """Cached for each owner, as files are; a certificate and an attack hold as many numbers as their file."""
-    return looking().radii(job)
+    return read_client().radii(job)
 
 
 @st.cache_resource(
@@ -164,4 +164,4 @@ def _done(job: str, owner: str) -> Radii | None:
     hash_funcs={Dataset: lambda dataset: dataset.fingerprint},
 )
 def _classifier(run: str, k: int, owner: str, dataset: Dataset) -> arml.MahalanobisKNN:
-    return arml.MahalanobisKNN(k, metric=looking().run(run)).fit(dataset.X_train, dataset.y_train)
+    return arml.MahalanobisKNN(k, metric=read_client().run(run)).fit(dataset.X_train, dataset.y_train)

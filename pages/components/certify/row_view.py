@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from arml_core.figures.rows import BARS_SHOWN, change_alt, change_figure, changes_table
+from arml_core.figures.certified_table import BARS_SHOWN, change_alt, change_figure, changes_table
 from arml_core.figures.words import radius_down, radius_near, radius_up
 from arml_core.report import CertifiedRows, Flips, changes_of, rounded_down
 
 from ..chart import show_chart
 from ..csv_out import csv_button
-from ..plain import plain
+from ..markdown import escaped
 from ..theme import current_style
 from .results import Results
 
@@ -61,7 +61,7 @@ def show_row(results: Results, position: int) -> None:
 
 def row_words(rows: CertifiedRows, flips: Flips) -> str:
     """What is known about the first of `rows`, as Markdown."""
-    classes = [plain(name) for name in rows.layout.class_names]
+    classes = [escaped(name) for name in rows.layout.class_names]
     answer, norm = classes[int(rows.predicted[0])], rows.threat.norm_name
     lower, upper = float(rows.lower[0]), float(rows.upper[0])
     if not rows.correct[0]:

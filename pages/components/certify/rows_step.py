@@ -11,8 +11,8 @@ from arml_core.datasets.table import MAX_BYTES, Problem
 from arml_core.datasets.table.problems import SEPARATOR_NAMES
 from arml_core.jobs import is_shared, upload_lifetime
 
-from ..plain import plain
-from ..visitor import looking
+from ..markdown import escaped
+from ..visitor import read_client
 from .choices import MODES, Asked, bound, change, current, set_field
 from .files import Loaded, choose_file, take_upload
 from .problems import show_problems, take_remedy
@@ -38,9 +38,9 @@ SEPARATORS = (",", ";", "\t", "|")
 
 def summary(asked: Asked, sources: Sources) -> str:
     """The step in a few words, for its heading."""
-    parts = [plain(_named(loaded)) for loaded in (sources.reference, sources.query) if loaded is not None]
+    parts = [escaped(_named(loaded)) for loaded in (sources.reference, sources.query) if loaded is not None]
     if sources.run is not None:
-        parts.insert(0, plain(sources.run.title))
+        parts.insert(0, escaped(sources.run.title))
     return " and ".join(parts) if parts else MODE_TITLES[asked.mode]
 
 
@@ -106,9 +106,9 @@ def _show_choosing(slot: str, asked: Asked, title: str) -> None:
     if isinstance(refused, Problem):
         show_problems([refused], f"refused_{slot}", lambda remedy: None)
     elif refused:
-        st.error(plain(refused))
+        st.error(escaped(refused))
     _show_samples(slot, asked)
-    earlier = {u.digest: u for u in looking().uploads() if u.kind == "file"}
+    earlier = {u.digest: u for u in read_client().uploads() if u.kind == "file"}
     if earlier:
         st.selectbox(
             "… or a file uploaded earlier",
@@ -148,7 +148,7 @@ def _show_file(slot: str, loaded: Loaded, role: str) -> None:
         table = loaded.table
         shape = "" if table is None else f" · {table.n_rows:,} rows, {len(table.names):,} columns"
         prefix = f"{role}: " if role else ""
-        st.markdown(f"{prefix}**{plain(loaded.title)}** · {loaded.n_bytes / 1024:,.1f} KB{shape}")
+        st.markdown(f"{prefix}**{escaped(loaded.title)}** · {loaded.n_bytes / 1024:,.1f} KB{shape}")
         st.button("Another file", key=f"cf_another_{slot}", on_click=choose_file, args=(slot, ""))
         if table is not None:
             with st.popover("How it is read"):
@@ -200,7 +200,7 @@ def _option(name: str, option: str) -> Any:
 
 def _show_runs(asked: Asked, sources: Sources, missing: dict[str, str]) -> None:
     if "run" in missing:
-        st.error(plain(missing["run"]))
+        st.error(escaped(missing["run"]))
     runs = saved_runs()
     if sources.run is not None:
         runs.setdefault(sources.run.id, sources.run)

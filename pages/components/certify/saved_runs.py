@@ -8,7 +8,7 @@ import streamlit as st
 
 from arml_core.jobs import JobStatus
 
-from ..visitor import looking
+from ..visitor import read_client
 from .choices import Asked, bound, change
 
 LISTED = 500
@@ -16,7 +16,7 @@ LISTED = 500
 
 def saved_runs() -> dict[str, JobStatus]:
     """Trainings of this visitor and of public datasets, by id."""
-    return {job.id: job for job in looking().list(("done",), LISTED, "train")}
+    return {job.id: job for job in read_client().list(("done",), LISTED, "train")}
 
 
 def pick_run(label: str, runs: dict[str, JobStatus], asked: Asked, meaning: str | None = None) -> None:

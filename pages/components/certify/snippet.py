@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from .choices import Asked, parameters_of
-from .prepare import Prepared, known_options, threat_of
-from .results import Work
+from .prepare import PreparedTable, known_options, threat_of
+from .results import CertifyJobs
 from .samples import SAMPLES
 from .sources import Sources
 
 
-def python_lines(asked: Asked, sources: Sources, prepared: Prepared, work: Work) -> str:
+def python_lines(asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs) -> str:
     """A script that runs as it stands in a folder with the files and prints each row's line, answer and interval."""
     spec = work.spec
     table_names = ["read_table", "select"] if asked.mode == "one" else ["apply_layout", "read_table", "select"]
@@ -45,7 +45,7 @@ def _call(options: Mapping[str, Any]) -> str:
     return "".join(f", {name}={value!r}" for name, value in options.items())
 
 
-def _rows(asked: Asked, sources: Sources, work: Work) -> list[str]:
+def _rows(asked: Asked, sources: Sources, work: CertifyJobs) -> list[str]:
     lines = []
     if asked.mode == "run":
         lines += ["client = Client()", f"data = client.dataset({work.run.dataset!r})", "layout = layout_of(data)"]
@@ -75,7 +75,7 @@ def _path(file: str, title: str) -> str:
     return f"data/samples/{title}" if file in SAMPLES else title
 
 
-def _metric(asked: Asked, work: Work) -> list[str]:
+def _metric(asked: Asked, work: CertifyJobs) -> list[str]:
     if asked.mode == "run":
         return [f"metric = client.run({work.run.id!r})"]
     if asked.metric == "run":
@@ -84,14 +84,14 @@ def _metric(asked: Asked, work: Work) -> list[str]:
     return [f"metric = get_learner({asked.metric!r}).build({params!r}, random_state={asked.seed}).fit(X, y)"]
 
 
-def _threat(asked: Asked, prepared: Prepared) -> str:
+def _threat(asked: Asked, prepared: PreparedTable) -> str:
     assert prepared.layout is not None
     given = threat_of(asked, prepared.layout).arguments()
     options = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
     return f"arml.ThreatModel({options})"
 
 
-def _certify(prepared: Prepared, work: Work) -> list[str]:
+def _certify(prepared: PreparedTable, work: CertifyJobs) -> list[str]:
     spec = work.spec
     labels = "rows.y" if spec.points.labels else "None"
     common = f"rows.X, {labels}, threat=threat" + (", exclude=range(len(X))" if prepared.leave_one_out else "")

@@ -9,7 +9,7 @@ import streamlit as st
 from arml_core.datasets import Dataset
 from arml_core.jobs import DamagedFile, JobStatus, UnknownJob
 
-from ..visitor import looking
+from ..visitor import read_client
 from .choices import Asked
 from .files import Loaded, load
 
@@ -49,8 +49,8 @@ def find_sources(asked: Asked) -> tuple[Sources, dict[str, str]]:
     run, dataset = None, None
     if asked.mode == "run" and asked.run:
         try:
-            run = looking().status(asked.run)
-            dataset = _dataset(run.dataset, looking().visitor.tag)
+            run = read_client().status(asked.run)
+            dataset = _dataset(run.dataset, read_client().visitor.tag)
         except (UnknownJob, DamagedFile, ValueError, OSError) as error:
             missing["run"] = str(error)[:1].upper() + str(error)[1:] + "."
     sources = Sources(found("file", asked.mode != "run"), found("query", asked.mode != "one"), run, dataset)
@@ -60,4 +60,4 @@ def find_sources(asked: Asked) -> tuple[Sources, dict[str, str]]:
 @st.cache_resource(max_entries=4, show_spinner="Loading the run's rows …")
 def _dataset(digest: str, owner: str) -> Dataset:
     """Cached for each owner, as files are."""
-    return looking().dataset(digest)
+    return read_client().dataset(digest)

@@ -6,21 +6,21 @@ import streamlit as st
 
 from arml_core.jobs import Client, StoreError
 
-from ..visitor import asking
+from ..visitor import write_client
 from .choices import Asked, change, current, look, open_steps, parameters_of
-from .prepare import Prepared, attack_of, certificate_of, points_title, prepare, threat_of
+from .prepare import PreparedTable, attack_of, certificate_of, points_title, prepare, threat_of
 from .samples import SAMPLES
 from .sources import find_sources
 
 REFUSED = "cf_refused_start"
 
 
-def start(prepared: Prepared) -> None:
+def start(prepared: PreparedTable) -> None:
     """Ask for everything at once; work that was done before is there at once. A refusal is kept to be shown."""
     asked = current()
     st.session_state.pop(REFUSED, None)
     try:
-        jobs = _ask(asking(), asked, prepared)
+        jobs = _ask(write_client(), asked, prepared)
     except (ValueError, OSError) as error:
         st.session_state[REFUSED] = str(error)
         return
@@ -39,7 +39,7 @@ def start_sample() -> None:
     start(prepared)
 
 
-def _ask(client: Client, asked: Asked, prepared: Prepared) -> tuple[str, ...]:
+def _ask(client: Client, asked: Asked, prepared: PreparedTable) -> tuple[str, ...]:
     assert prepared.layout is not None
     assert prepared.rows is not None
     rows = prepared.rows
@@ -54,7 +54,7 @@ def _ask(client: Client, asked: Asked, prepared: Prepared) -> tuple[str, ...]:
     return run, certificate, client.attack(run, attack.n_neighbors, attack.method, attack.threat, attack.points).id
 
 
-def run_of(client: Client, asked: Asked, prepared: Prepared) -> str:
+def run_of(client: Client, asked: Asked, prepared: PreparedTable) -> str:
     """The run whose metric is certified: a saved one, one trained now, or a saved metric put to these rows."""
     assert prepared.dataset is not None
     if asked.mode == "run":

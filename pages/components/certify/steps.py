@@ -8,13 +8,13 @@ import streamlit as st
 
 from . import columns_step, metric_step, rows_step
 from .choices import Asked
-from .prepare import Prepared
-from .results import Work
+from .prepare import PreparedTable
+from .results import CertifyJobs
 from .sources import Sources
 
 
 def show_steps(
-    asked: Asked, sources: Sources, missing: dict[str, str], prepared: Prepared | None, work: Work | None
+    asked: Asked, sources: Sources, missing: dict[str, str], prepared: PreparedTable | None, work: CertifyJobs | None
 ) -> None:
     """Each step as soon as the one before is settled."""
     with _step("rows", "1 · Rows", rows_step.summary(asked, sources), work is None):

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
-from arml_core.figures.rows import histogram_table, radius_figure
+from arml_core.figures.certified_table import histogram_table, radius_figure
 from arml_core.figures.words import percent
 from arml_core.report import (
     alone_words,
@@ -27,7 +27,7 @@ from ..chart import show_chart
 from ..csv_out import csv_button
 from ..theme import current_style
 from .choices import LARGEST_RADIUS, ORDERS, SHOWN, Asked, bound, look, set_field
-from .results import Results, Work
+from .results import CertifyJobs, Results
 from .row_view import show_row
 
 ORDER_TITLES = {"fragile": "Most fragile first", "robust": "Most robust first", "file": "As in the file"}
@@ -44,7 +44,7 @@ def radius_of(asked: Asked, results: Results) -> float:
     return suggested_radius(results.rows.lower) if asked.eps is None else asked.eps
 
 
-def show_verdicts(asked: Asked, work: Work, results: Results) -> None:
+def show_verdicts(asked: Asked, work: CertifyJobs, results: Results) -> None:
     """Everything about the finished rows."""
     if results.rows.labels is None and asked.show == "wrong":
         asked = replace(asked, show="all")  # an older address: without labels no answer is wrong
@@ -222,7 +222,7 @@ def _picked(asked: Asked, results: Results, order: np.ndarray) -> int:
     raise ValueError("no row is listed")
 
 
-def robust_line(work: Work, results: Results) -> RobustLine:
+def robust_line(work: CertifyJobs, results: Results) -> RobustLine:
     """The rows as a line for the chart of robust-error curves."""
     rows = results.rows
     both = bool(rows.exact.all())
@@ -238,7 +238,7 @@ def robust_line(work: Work, results: Results) -> RobustLine:
     )
 
 
-def _show_charts(work: Work, results: Results, radius: float) -> None:
+def _show_charts(work: CertifyJobs, results: Results, radius: float) -> None:
     rows, style = results.rows, current_style()
     bars, lines = st.columns(2, gap="large")
     histogram = radius_histogram(rows.lower, rows.verdict(radius))

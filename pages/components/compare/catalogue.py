@@ -15,7 +15,7 @@ from arml_core.threat import ThreatModel
 
 from ..runs import changed_words, dataset_label, run_title
 from ..train.words import interrupted
-from ..visitor import looking
+from ..visitor import read_client
 
 ORDER = ("splice", "pendigits", "satimage", "usps", "mnist", "fashion_mnist")
 PLACES = {"euclidean": 0, "nca": 1, "lmnn": 2, "itml": 3, "lfda": 4, "arml": 5}
@@ -46,7 +46,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Catalogue:
+class RunCatalogue:
     """All runs, and the titles of their datasets by the name that stands in the address.
 
     `problem` says what could not be read.
@@ -62,7 +62,7 @@ class Catalogue:
         return [run for run in (*self.shipped, *self.own) if run.dataset == dataset]
 
 
-def load_catalogue() -> Catalogue:
+def load_catalogue() -> RunCatalogue:
     """What there is for this visitor now."""
     problem = ""
     jobs: list[JobStatus] = []
@@ -73,7 +73,7 @@ def load_catalogue() -> Catalogue:
         problem = f"The results that ship with the project cannot be read: {reason}"
     client = None
     try:
-        client = looking()
+        client = read_client()
         jobs = client.list(limit=LISTED)
     except StoreError as reason:
         problem = f"The job store cannot be read: {reason}"
@@ -83,7 +83,7 @@ def load_catalogue() -> Catalogue:
     found = {name: titles[name] for name in sorted(titles, key=_order)}
     for run, title in own:
         found.setdefault(run.dataset, title)
-    return Catalogue(ours, tuple(run for run, _ in own), found, signature_of(jobs), problem)
+    return RunCatalogue(ours, tuple(run for run, _ in own), found, signature_of(jobs), problem)
 
 
 def signature_of(jobs: Iterable[JobStatus]) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ def evaluations_of(run: Run) -> tuple[list[Evaluation], list[str]]:
     """The results of a run, partial ones too, and a sentence for each that cannot be shown."""
     if run.job is None:
         return list(run.evaluations), []
-    client = looking()
+    client = read_client()
     found, problems = [], []
     for job in run.jobs:
         try:

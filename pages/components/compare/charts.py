@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from arml_core.comparison import BEST, NONE, Contender, Setting, contenders, refusals, setting_of
+from arml_core.comparison import BEST, NONE, EvaluationPair, Setting, evaluation_pairs, refusals, setting_of
 from arml_core.figures import RobustLine
 from arml_core.reproduce import published
 from arml_core.results import Evaluation
@@ -17,8 +17,8 @@ from arml_core.threat import ThreatModel
 
 from ..norms import NORM_TITLES
 from ..train.words import under_way
-from .catalogue import MOST_OWN, OWN_PLACE, Catalogue, Run, evaluations_of, limits_of
-from .choices import View
+from .catalogue import MOST_OWN, OWN_PLACE, Run, RunCatalogue, evaluations_of, limits_of
+from .choices import CompareView
 
 T = TypeVar("T")
 NORM_KEYS = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
@@ -34,7 +34,7 @@ class Chart:
     norm: str
     setting: Setting
     runs: tuple[Run, ...]
-    contenders: tuple[Contender, ...]
+    pairs: tuple[EvaluationPair, ...]
     lines: tuple[RobustLine, ...]
     notes: tuple[str, ...]
     refused: tuple[str, ...]
@@ -58,7 +58,7 @@ class Scene:
     notices: tuple[str, ...]
 
 
-def resolve(view: View, catalogue: Catalogue) -> Scene:
+def resolve(view: CompareView, catalogue: RunCatalogue) -> Scene:
     """The datasets and runs that are meant, and the K, norm and limits: the visitor's, or the most telling ones."""
     notices = []
     data = view.data
@@ -102,7 +102,7 @@ def resolve(view: View, catalogue: Catalogue) -> Scene:
     )
 
 
-def chosen_runs(view: View, catalogue: Catalogue, dataset: str) -> tuple[Run, ...]:
+def chosen_runs(view: CompareView, catalogue: RunCatalogue, dataset: str) -> tuple[Run, ...]:
     """The runs shown for a dataset, each with a colour and marker of its own."""
     shipped = [run for run in catalogue.shipped if run.dataset == dataset]
     if view.methods is None:
@@ -119,7 +119,7 @@ def chosen_runs(view: View, catalogue: Catalogue, dataset: str) -> tuple[Run, ..
     return (*shipped, *(replace(run, place=places[run.key]) for run in own))
 
 
-def make_charts(view: View, scene: Scene, catalogue: Catalogue) -> tuple[list[Chart], list[str]]:
+def make_charts(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> tuple[list[Chart], list[str]]:
     """The charts, and sentences about what has no place on any of them."""
     charts, missing = [], []
     for name in scene.data:
@@ -137,7 +137,7 @@ def make_charts(view: View, scene: Scene, catalogue: Catalogue) -> tuple[list[Ch
         )
         drawn: set[str] = set()
         for setting in settings:
-            there = contenders(found, setting, view.certificate, view.attack)
+            there = evaluation_pairs(found, setting, view.certificate, view.attack)
             if there:
                 charts.append(_chart(name, catalogue.datasets[name], setting, runs, there, found, view, scene))
                 drawn |= set(there)
@@ -152,27 +152,27 @@ def _chart(
     title: str,
     setting: Setting,
     runs: dict[str, Run],
-    there: dict[str, Contender],
+    there: dict[str, EvaluationPair],
     found: dict[str, list[Evaluation]],
-    view: View,
+    view: CompareView,
     scene: Scene,
 ) -> Chart:
-    shown = [(runs[key], contender) for key, contender in there.items()]
+    shown = [(runs[key], pair) for key, pair in there.items()]
     lines, with_paper = [], set()
-    for run, contender in shown:
+    for run, pair in shown:
         first = run.learner not in with_paper and run.is_default
-        lines.append(_line(name, run, contender, setting, view.paper and first))
+        lines.append(_line(name, run, pair, setting, view.paper and first))
         if first:
             with_paper.add(run.learner)
     refused = []
     if view.attack != NONE:
-        for run, contender in shown:
+        for run, pair in shown:
             asked = [
                 e
                 for e in found[run.key]
                 if (view.certificate if e.kind == "certify" else view.attack) in (BEST, e.method)
             ]
-            refused += [(reason, run.label) for reason in refusals(asked, contender, setting)]
+            refused += [(reason, run.label) for reason in refusals(asked, pair, setting)]
     threat = setting.threat.describe() if limits_of(setting.threat) != "free" else f"{setting.threat.norm_name} norm"
     parts = [title, f"K = {setting.n_neighbors}", threat, setting.points_words()]
     return Chart(
@@ -181,7 +181,7 @@ def _chart(
         setting.threat.norm_name,
         setting,
         tuple(run for run, _ in shown),
-        tuple(contender for _, contender in shown),
+        tuple(pair for _, pair in shown),
         tuple(lines),
         (*_notes(shown, lines), *_paper_notes(name, lines, setting, view, "box" in scene.limits)),
         tuple(
@@ -192,23 +192,23 @@ def _chart(
     )
 
 
-def _line(name: str, run: Run, contender: Contender, setting: Setting, paper: bool) -> RobustLine:
+def _line(name: str, run: Run, pair: EvaluationPair, setting: Setting, paper: bool) -> RobustLine:
     values = _paper_values(name, run.learner, setting) if paper else {}
-    if contender.lower is None:
+    if pair.lower is None:
         values.pop("paper_certified", None)
-    if contender.upper is None:
+    if pair.upper is None:
         values.pop("paper_empirical", None)
     radii = {"paper_radii": published.radii(name)} if values else {}
     return RobustLine(
         label=run.label,
-        certified=contender.lower,
-        empirical=contender.upper,
-        exact=contender.exact,
-        certificate="" if contender.certificate is None else contender.certificate.describe_method(),
-        attack=contender.attack_words(),
+        certified=pair.lower,
+        empirical=pair.upper,
+        exact=pair.exact,
+        certificate="" if pair.certificate is None else pair.certificate.describe_method(),
+        attack=pair.attack_words(),
         place=run.place,
-        partial=not contender.whole,
-        wrong=~contender.correct,
+        partial=not pair.whole,
+        wrong=~pair.correct,
         **radii,
         **values,
     )
@@ -229,22 +229,22 @@ def _paper_values(name: str, learner: str, setting: Setting) -> dict[str, np.nda
     return {}
 
 
-def _notes(shown: Sequence[tuple[Run, Contender]], lines: Sequence[RobustLine]) -> list[str]:
+def _notes(shown: Sequence[tuple[Run, EvaluationPair]], lines: Sequence[RobustLine]) -> list[str]:
     notes = []
     shared: dict[str, list[str]] = {}
-    for run, contender in shown:
-        sizes = [len(e) for e in contender.evaluations]
-        notes += [_partial(run, evaluation) for evaluation in contender.evaluations if not evaluation.whole]
+    for run, pair in shown:
+        sizes = [len(e) for e in pair.evaluations]
+        notes += [_partial(run, evaluation) for evaluation in pair.evaluations if not evaluation.whole]
         if len(set(sizes)) > 1:
             sentence = (
                 f"{sizes[0]:,} points were certified and {sizes[1]:,} attacked; "
-                f"both curves show the {contender.n_points:,} they share."
+                f"both curves show the {pair.n_points:,} they share."
             )
             shared.setdefault(sentence, []).append(run.label)
     notes += [f"{', '.join(labels)}: {sentence}" for sentence, labels in shared.items()]
-    counts = {contender.n_points for _, contender in shown}
+    counts = {pair.n_points for _, pair in shown}
     if len(counts) > 1:
-        each = ", ".join(f"{run.label} {contender.n_points:,}" for run, contender in shown)
+        each = ", ".join(f"{run.label} {pair.n_points:,}" for run, pair in shown)
         notes.append(f"The curves do not rest on the same number of points: {each}. Small differences may be chance.")
     if len({line.certificate for line in lines if line.certificate}) > 1:
         notes.append("The certificates differ between the methods; a tighter one makes a method look safer.")
@@ -263,7 +263,9 @@ def _partial(run: Run, evaluation: Evaluation) -> str:
     return f"{count} so far; the curve follows while the job runs."
 
 
-def _paper_notes(name: str, lines: Sequence[RobustLine], setting: Setting, view: View, box_offered: bool) -> list[str]:
+def _paper_notes(
+    name: str, lines: Sequence[RobustLine], setting: Setting, view: CompareView, box_offered: bool
+) -> list[str]:
     if not view.paper or name not in published.TITLES or setting.n_neighbors != published.K:
         return []
     notes = []
@@ -279,7 +281,7 @@ def _paper_notes(name: str, lines: Sequence[RobustLine], setting: Setting, view:
 
 
 def _left_out(
-    title: str, runs: Sequence[Run], found: dict[str, list[Evaluation]], scene: Scene, view: View
+    title: str, runs: Sequence[Run], found: dict[str, list[Evaluation]], scene: Scene, view: CompareView
 ) -> list[str]:
     """Runs that are chosen but have nothing for this K, norm, limits, certificate and attack."""
     sentences: dict[str, list[str]] = {}
@@ -306,7 +308,7 @@ def _plural(words: str) -> str:
     return words.replace("has ", "have ", 1).replace("; it has", "; they have")
 
 
-def _unknown_runs(view: View, catalogue: Catalogue) -> list[str]:
+def _unknown_runs(view: CompareView, catalogue: RunCatalogue) -> list[str]:
     known = {run.key for run in catalogue.own}
     lost = [key for key in view.runs or () if key not in known]
     ours = {run.key for run in catalogue.shipped}

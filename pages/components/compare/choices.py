@@ -34,7 +34,7 @@ _NAME = re.compile(r"[a-z0-9_.]{1,40}")
 
 
 @dataclass(frozen=True)
-class View:
+class CompareView:
     """Everything that decides the charts; None is the page's own choice.
 
     `data` are datasets, `methods` the shipped runs, `runs` those of the job store (by the start of their id).
@@ -70,7 +70,7 @@ def write_names(chosen: tuple[str, ...]) -> str:
 
 CHOICES = Choices(
     "compare",
-    View(),
+    CompareView(),
     {
         "data": names,
         "methods": names,

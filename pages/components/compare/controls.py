@@ -11,9 +11,9 @@ from arml_core.comparison import BEST, NONE
 
 from ..address import keys_of
 from ..norms import NORM_TITLES
-from .catalogue import Catalogue
+from .catalogue import RunCatalogue
 from .charts import LIMIT_WORDS, Scene
-from .choices import CHOICES, View
+from .choices import CHOICES, CompareView
 
 CERTIFICATE_TITLES = {
     BEST: "Tightest that all have",
@@ -51,9 +51,9 @@ def on_change(name: str, change: Callable[[Any], Any] = lambda value: value) -> 
     return lambda: CHOICES.update(**{name: change(st.session_state[f"cmp_{name}"])})
 
 
-def sidebar(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def sidebar(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     """Every control that is not hidden by the address."""
-    sections: dict[str, Callable[[View, Scene, Catalogue], None]] = {
+    sections: dict[str, Callable[[CompareView, Scene, RunCatalogue], None]] = {
         "data": _data,
         "methods": _methods,
         "runs": _runs,
@@ -71,7 +71,7 @@ def sidebar(view: View, scene: Scene, catalogue: Catalogue) -> None:
                 section(view, scene, catalogue)
 
 
-def _data(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _data(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     st.multiselect(
         "Datasets, side by side",
         list(catalogue.datasets),
@@ -82,7 +82,7 @@ def _data(view: View, scene: Scene, catalogue: Catalogue) -> None:
     )
 
 
-def _methods(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _methods(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     runs = {run.key: run.label for run in catalogue.shipped if run.dataset in scene.data}
     if not runs:
         return
@@ -97,7 +97,7 @@ def _methods(view: View, scene: Scene, catalogue: Catalogue) -> None:
     )
 
 
-def _runs(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _runs(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     runs = {run.key: run.label for run in catalogue.own if run.dataset in scene.data}
     if not runs:
         st.caption("Metrics you train or upload on the Train page can be added here.")
@@ -114,7 +114,7 @@ def _runs(view: View, scene: Scene, catalogue: Catalogue) -> None:
     )
 
 
-def _neighbours(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _neighbours(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     if len(scene.ks) <= 6:
         st.segmented_control(
             "Neighbours (K)",
@@ -129,7 +129,7 @@ def _neighbours(view: View, scene: Scene, catalogue: Catalogue) -> None:
         st.selectbox("Neighbours (K)", scene.ks, key=bound("k", scene.k), on_change=on_change("k"))
 
 
-def _norm(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _norm(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     st.segmented_control(
         "Length of a step",
         scene.norms,
@@ -142,7 +142,7 @@ def _norm(view: View, scene: Scene, catalogue: Catalogue) -> None:
     )
 
 
-def _limits(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _limits(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     if len(scene.limits) < 2 and view.limits is None:
         return
     st.segmented_control(
@@ -158,7 +158,7 @@ def _limits(view: View, scene: Scene, catalogue: Catalogue) -> None:
     )
 
 
-def _certificate(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _certificate(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     offered = [name for name in CERTIFICATE_TITLES if name in (BEST, view.certificate, *scene.certificates)]
     st.selectbox(
         "Certificate (solid)",
@@ -170,7 +170,7 @@ def _certificate(view: View, scene: Scene, catalogue: Catalogue) -> None:
     )
 
 
-def _attack(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _attack(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     offered = [name for name in ATTACK_TITLES if name in (BEST, NONE, view.attack, *scene.attacks)]
     st.selectbox(
         "Attack (dashed)",
@@ -182,11 +182,11 @@ def _attack(view: View, scene: Scene, catalogue: Catalogue) -> None:
     )
 
 
-def _band(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _band(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     st.toggle("Confidence band", key=bound("band", view.band), on_change=on_change("band"), help=BAND_HELP)
 
 
-def _paper(view: View, scene: Scene, catalogue: Catalogue) -> None:
+def _paper(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
     st.toggle(
         "The paper's values",
         key=bound("paper", view.paper),

@@ -8,11 +8,11 @@ from arml_core.comparison import BEST, NONE
 from arml_core.jobs import PointsSpec, StoreError
 from arml_core.threat import ThreatModel
 
-from ..plain import plain
-from ..visitor import asking, looking
+from ..markdown import escaped
+from ..visitor import read_client, write_client
 from .catalogue import LISTED, Run, signature_of
 from .charts import Chart, Scene
-from .choices import CHOICES, View
+from .choices import CHOICES, CompareView
 
 REFRESH_SECONDS = 2
 POINTS = 200
@@ -23,7 +23,7 @@ SIGNATURE, ASKED = "cmp_signature", "cmp_asked"
 def watch_store() -> None:
     """Draw the page again as soon as a job has begun, moved on or ended."""
     try:
-        now = signature_of(looking().list(limit=LISTED))
+        now = signature_of(read_client().list(limit=LISTED))
     except StoreError:
         return
     if now != st.session_state.get(SIGNATURE, now):
@@ -31,7 +31,7 @@ def watch_store() -> None:
         st.rerun()
 
 
-def show_offers(view: View, scene: Scene, charts: list[Chart]) -> None:
+def show_offers(view: CompareView, scene: Scene, charts: list[Chart]) -> None:
     """For chosen runs without results in this setting: a button that asks for them."""
     for name, runs in scene.chosen.items():
         there = {run.key for chart in charts if chart.dataset == name for run in chart.runs}
@@ -40,18 +40,18 @@ def show_offers(view: View, scene: Scene, charts: list[Chart]) -> None:
                 chart = next((chart for chart in charts if chart.dataset == name), None)
                 _offer(run, view, scene, chart)
     for message in st.session_state.pop(ASKED, []):
-        st.info(plain(message))
+        st.info(escaped(message))
 
 
-def _offer(run: Run, view: View, scene: Scene, chart: Chart | None) -> None:
+def _offer(run: Run, view: CompareView, scene: Scene, chart: Chart | None) -> None:
     k = scene.k or 1
     norm = scene.norm or "l2"
     certificate, attack = methods_for(view, k, norm, chart)
-    points = chart.contenders[0].n_points if chart is not None else POINTS
+    points = chart.pairs[0].n_points if chart is not None else POINTS
     n = min(points, 1000)
     words = f"{certificate} certificate" + ("" if attack is None else f" and {attack} attack")
     st.button(
-        f"Evaluate {plain(run.label)} for K = {k}",
+        f"Evaluate {escaped(run.label)} for K = {k}",
         key=f"cmp_evaluate_{run.key}",
         on_click=_ask,
         args=(run, k, norm, certificate, attack, n, chart),
@@ -59,10 +59,10 @@ def _offer(run: Run, view: View, scene: Scene, chart: Chart | None) -> None:
     )
 
 
-def methods_for(view: View, k: int, norm: str, chart: Chart | None) -> tuple[str, str | None]:
+def methods_for(view: CompareView, k: int, norm: str, chart: Chart | None) -> tuple[str, str | None]:
     """The certificate and attack that fit the chart, or the usual ones."""
-    proofs = [c.certificate.method for c in chart.contenders if c.certificate is not None] if chart else []
-    hits = [c.attack.method for c in chart.contenders if c.attack is not None] if chart else []
+    proofs = [c.certificate.method for c in chart.pairs if c.certificate is not None] if chart else []
+    hits = [c.attack.method for c in chart.pairs if c.attack is not None] if chart else []
     usual = "exact" if k == 1 and norm == "l2" else "votes"
     certificate = view.certificate if view.certificate != BEST else proofs[0] if proofs else usual
     if view.attack == NONE or (certificate == "exact" and view.attack == BEST):
@@ -73,7 +73,7 @@ def methods_for(view: View, k: int, norm: str, chart: Chart | None) -> tuple[str
 def _ask(run: Run, k: int, norm: str, certificate: str, attack: str | None, n: int, chart: Chart | None) -> None:
     assert run.job is not None
     threat = chart.setting.threat if chart is not None else ThreatModel(norm)
-    client = asking()
+    client = write_client()
     messages = []
     try:
         if chart is not None and chart.setting.part != "given":

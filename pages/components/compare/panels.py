@@ -8,22 +8,22 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from arml_core.digits import as_written
 from arml_core.figures import curves_alt, curves_spec, curves_table, verdicts_spec, verdicts_table
 from arml_core.figures.curves import CONFIDENCE
 from arml_core.figures.lines import largest_radius
 from arml_core.figures.verdicts import best_rows
 from arml_core.figures.words import radius_down, share_down, share_up
+from arml_core.numerics.directed_rounding import as_written
 
 from ..address import link_to
 from ..chart import Mark, let_draw, show_chart
 from ..csv_out import csv_button
 from ..curve_words import NO_SCRIPT, curves_caption
+from ..markdown import escaped
 from ..on_demand import on_demand
-from ..plain import plain
 from ..theme import current_style
 from .charts import Chart, Scene
-from .choices import CHOICES, View, write_names
+from .choices import CHOICES, CompareView, write_names
 from .controls import bound, on_change
 from .pictures import picture_buttons
 from .snippet import computed_lines, computed_words, stored_lines
@@ -70,7 +70,7 @@ def epsilon_range(charts: list[Chart]) -> tuple[float, float]:
     return top, step
 
 
-def current_epsilon(view: View, charts: list[Chart]) -> float:
+def current_epsilon(view: CompareView, charts: list[Chart]) -> float:
     """The chosen radius, or one in the middle of the shortest axis: datasets differ in range."""
     top, step = epsilon_range(charts)
     if view.eps is not None:
@@ -126,11 +126,11 @@ def show_charts(charts: list[Chart], scene: Scene) -> None:
     CHOICES.publish()
 
 
-def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
+def _show_curves(chart: Chart, index: int, epsilon: float, view: CompareView) -> None:
     style = current_style()
     upto = largest_radius(chart.lines)
     confidence = CONFIDENCE if view.band else None
-    st.markdown(f"**{plain(chart.title)}**")
+    st.markdown(f"**{escaped(chart.title)}**")
     show_chart(
         curves_spec(
             chart.lines,
@@ -154,9 +154,9 @@ def _show_curves(chart: Chart, index: int, epsilon: float, view: View) -> None:
 def _show_notes(chart: Chart) -> None:
     """What is missing, partial or not alike."""
     for refusal in chart.refused:
-        st.info(plain(refusal), icon="ℹ️")
+        st.info(escaped(refusal), icon="ℹ️")
     for note in chart.notes:
-        st.caption(plain(note))
+        st.caption(escaped(note))
 
 
 def _exports(chart: Chart, index: int, upto: float, confidence: float | None) -> None:
@@ -173,12 +173,12 @@ def _exports(chart: Chart, index: int, upto: float, confidence: float | None) ->
         )
 
 
-def _show_bars(chart: Chart, index: int, ranked: pd.DataFrame | str, epsilon: float, view: View) -> None:
+def _show_bars(chart: Chart, index: int, ranked: pd.DataFrame | str, epsilon: float, view: CompareView) -> None:
     if "bars" in view.hide:
         return
     st.markdown(f"**What is known at ε = {epsilon:g}**")
     if isinstance(ranked, str):
-        st.error(f"These results contradict each other: {plain(ranked)}. One of them was not made for this metric.")
+        st.error(f"These results contradict each other: {escaped(ranked)}. One of them was not made for this metric.")
         return
     order = list(ranked["method"])
     show_chart(
@@ -199,7 +199,7 @@ def ranked_at(chart: Chart, epsilon: float) -> pd.DataFrame | str:
 
 def _show_table(chart: Chart, index: int, table: pd.DataFrame, epsilon: float, titled: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {plain(chart.title)}' if titled else ''}**", width="content")
+        st.markdown(f"**Ranked at ε = {epsilon:g}{f' · {escaped(chart.title)}' if titled else ''}**", width="content")
         csv_button(
             "Table as CSV",
             lambda: table.assign(epsilon=epsilon),
@@ -224,7 +224,7 @@ def _cell(value: object, written: Callable[[float], str], is_best: bool) -> str:
     if isinstance(value, float):
         text = "–" if math.isnan(value) else written(value)
     else:
-        text = f"{value:,}" if isinstance(value, int) else plain(str(value))
+        text = f"{value:,}" if isinstance(value, int) else escaped(str(value))
     return f"**{text}** ★" if is_best else text
 
 
@@ -237,8 +237,8 @@ def made_table(charts: list[Chart]) -> pd.DataFrame:
     """Where every curve comes from: method, points, date, seconds, and how it departs from the paper's protocol."""
     rows = []
     for chart in charts:
-        for run, contender in zip(chart.runs, chart.contenders, strict=True):
-            for found in contender.evaluations:
+        for run, pair in zip(chart.runs, chart.pairs, strict=True):
+            for found in pair.evaluations:
                 seconds = found.made.get("seconds")
                 rows.append(
                     {
@@ -256,7 +256,7 @@ def made_table(charts: list[Chart]) -> pd.DataFrame:
 
 
 def _made(charts: list[Chart]) -> None:
-    st.table(made_table(charts).map(plain), border="horizontal", hide_index=True, alt="How each curve was computed")
+    st.table(made_table(charts).map(escaped), border="horizontal", hide_index=True, alt="How each curve was computed")
 
 
 def pinned_link(scene: Scene, epsilon: float) -> str:
@@ -278,11 +278,11 @@ def _copy(charts: list[Chart], scene: Scene, epsilon: float) -> None:
     confidence = CONFIDENCE if CHOICES.current().band else None
     for chart in charts:
         upto = largest_radius(chart.lines)
-        st.markdown(f"**{plain(chart.title)}.** These lines draw the chart from the stored radii:")
+        st.markdown(f"**{escaped(chart.title)}.** These lines draw the chart from the stored radii:")
         st.code(stored_lines(chart, epsilon, upto, confidence), language="python")
         scratch = computed_lines(chart, epsilon)
         if scratch is None:
             st.caption(NO_SCRIPT)
         else:
-            st.markdown(plain(computed_words(chart)))
+            st.markdown(escaped(computed_words(chart)))
             st.code(scratch, language="python")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from arml_core.comparison import Contender
+from arml_core.comparison import EvaluationPair
 from arml_core.figures import RobustLine
 from arml_core.jobs.spec import GIVEN
-from arml_core.reproduce.keep import metric_file
+from arml_core.reproduce.result_files import metric_file
 from arml_core.results import FOLDER, Evaluation
 from arml_core.threat import ThreatModel
 
@@ -26,7 +26,7 @@ TRAINED = (
 
 def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | None) -> str:
     """A script that reads the radii, prints the table at ε and writes the chart; it runs as it stands."""
-    evaluations = [e for contender in chart.contenders for e in contender.evaluations]
+    evaluations = [e for pair in chart.pairs for e in pair.evaluations]
     from_store = any("job" in e.made and not _is_shipped(chart, e) for e in evaluations)
     from_files = any(_is_shipped(chart, e) for e in evaluations)
     return "\n".join(
@@ -43,8 +43,8 @@ def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | 
             "lines = []",
             *(
                 text
-                for run, contender, line in zip(chart.runs, chart.contenders, chart.lines, strict=True)
-                for text in _line(run, contender, line)
+                for run, pair, line in zip(chart.runs, chart.pairs, chart.lines, strict=True)
+                for text in _line(run, pair, line)
             ),
             f"print(verdicts_table(lines, {epsilon!r}).to_string())",
             f"figure = curves_figure(lines, epsilon={epsilon!r}, upto={upto!r}, confidence={confidence!r}, "
@@ -67,8 +67,8 @@ def _is_shipped(chart: Chart, evaluation: Evaluation) -> bool:
     return any(evaluation is known for run in chart.runs for known in run.evaluations)
 
 
-def _line(run: Run, contender: Contender, line: RobustLine) -> list[str]:
-    parts = [_source(run, evaluation) for evaluation in contender.evaluations]
+def _line(run: Run, pair: EvaluationPair, line: RobustLine) -> list[str]:
+    parts = [_source(run, evaluation) for evaluation in pair.evaluations]
     made = [f"found = {'join' if len(parts) == 2 else 'alone'}("]
     made += [f"    {part}," for part in parts]
     made += [")"]
@@ -116,7 +116,7 @@ def computed_lines(chart: Chart, epsilon: float) -> str | None:
     if chart.setting.part == "given":
         return None
     from_store = any(run.learner == GIVEN for run in chart.runs) or not _name(chart)
-    files = [_file(run, contender) for run, contender in zip(chart.runs, chart.contenders, strict=True)]
+    files = [_file(run, pair) for run, pair in zip(chart.runs, chart.pairs, strict=True)]
     return "\n".join(
         [
             *(["import numpy as np", ""] if chart.setting.part == "train" else []),
@@ -130,8 +130,8 @@ def computed_lines(chart: Chart, epsilon: float) -> str | None:
             "",
             *(
                 text
-                for run, contender in zip(chart.runs, chart.contenders, strict=True)
-                for text in _computed(chart, run, contender, epsilon)
+                for run, pair in zip(chart.runs, chart.pairs, strict=True)
+                for text in _computed(chart, run, pair, epsilon)
             ),
         ]
     )
@@ -141,20 +141,20 @@ def computed_words(chart: Chart) -> str:
     """What stands above those lines: which metrics they train again, and what that may change."""
     trained = [
         run.label
-        for run, contender in zip(chart.runs, chart.contenders, strict=True)
-        if run.learner not in ("euclidean", GIVEN) and _file(run, contender) is None
+        for run, pair in zip(chart.runs, chart.pairs, strict=True)
+        if run.learner not in ("euclidean", GIVEN) and _file(run, pair) is None
     ]
     return TRAINED.format(names=", ".join(trained)) if trained else FROM_FILES
 
 
-def _file(run: Run, contender: Contender) -> Path | None:
+def _file(run: Run, pair: EvaluationPair) -> Path | None:
     """The metric's file below the project's folder, if it ships."""
-    found = None if run.job is not None else metric_file(FOLDER, contender.evaluations[0])
+    found = None if run.job is not None else metric_file(FOLDER, pair.evaluations[0])
     return None if found is None else found.relative_to(FOLDER.parents[1])
 
 
 def _name(chart: Chart) -> str:
-    return next((e.dataset for contender in chart.contenders for e in contender.evaluations), "")
+    return next((e.dataset for pair in chart.pairs for e in pair.evaluations), "")
 
 
 def _data(chart: Chart) -> str:
@@ -162,9 +162,9 @@ def _data(chart: Chart) -> str:
     return f"data = arml.load_dataset({name!r})" if name else f"data = Client().dataset({chart.setting.fingerprint!r})"
 
 
-def _computed(chart: Chart, run: Run, contender: Contender, epsilon: float) -> list[str]:
-    first = contender.evaluations[0]
-    setting, n = chart.setting, contender.n_points
+def _computed(chart: Chart, run: Run, pair: EvaluationPair, epsilon: float) -> list[str]:
+    first = pair.evaluations[0]
+    setting, n = chart.setting, pair.n_points
     rows = {
         "evaluation": f"X, y = data.evaluation({n})",
         "test": f"X, y = data.X_test[:{n}], data.y_test[:{n}]",
@@ -172,7 +172,7 @@ def _computed(chart: Chart, run: Run, contender: Contender, epsilon: float) -> l
     }[setting.part]
     if run.learner == GIVEN and run.job is not None:
         metric = f"Client().run({run.job.id!r})"
-    elif (path := _file(run, contender)) is not None:
+    elif (path := _file(run, pair)) is not None:
         metric = f"load_metric({path.as_posix()!r}, data.n_features)"
     else:
         metric = f"get_learner({run.learner!r}).build({dict(first.parameters)!r}, random_state={first.seed})"
@@ -186,8 +186,8 @@ def _computed(chart: Chart, run: Run, contender: Contender, epsilon: float) -> l
         f"knn = arml.MahalanobisKNN(n_neighbors={setting.n_neighbors}, metric=metric).fit(data.X_train, data.y_train)",
     ]
     printed = []
-    if contender.certificate is not None:
-        proof = contender.certificate
+    if pair.certificate is not None:
+        proof = pair.certificate
         options = [
             f"method={proof.method!r}",
             *common,
@@ -195,8 +195,8 @@ def _computed(chart: Chart, run: Run, contender: Contender, epsilon: float) -> l
         ]
         lines.append(f"proved = knn.certify(X, {labels}, {', '.join(options)})")
         printed.append(f"arml.robust_error(proved.lower, {epsilon!r})")
-    if contender.attack is not None:
-        hit = contender.attack
+    if pair.attack is not None:
+        hit = pair.attack
         options = [f"method={hit.method!r}", *common, f"random_state={hit.attack_seed}"]
         options += [f"{name}={value!r}" for name, value in hit.options.items()]
         lines.append(f"reached = knn.attack(X, {labels}, {', '.join(options)})")

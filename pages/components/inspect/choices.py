@@ -18,7 +18,7 @@ _KEY = re.compile(r"[a-z0-9_.-]{1,64}")
 
 
 @dataclass(frozen=True)
-class View:
+class InspectView:
     """Everything that decides the page.
 
     `data` is a dataset's name or the start of an upload's fingerprint; `metric` is "euclidean", the name of a metric
@@ -56,7 +56,7 @@ def seconds(text: str) -> float:
 
 CHOICES = Choices(
     "inspect",
-    View(),
+    InspectView(),
     {
         "data": key,
         "metric": key,

@@ -9,8 +9,8 @@ import streamlit as st
 
 from ..address import keys_of
 from ..norms import NORM_TITLES
-from .choices import CHOICES, PARTS, SECONDS, SHOWS, WANTS, View
-from .sources import EUCLIDEAN, Catalogue, Source
+from .choices import CHOICES, PARTS, SECONDS, SHOWS, WANTS, InspectView
+from .sources import EUCLIDEAN, Source, SourceCatalogue
 
 HUNT = "inspect_hunt"
 
@@ -28,7 +28,7 @@ def on_change(name: str, **also: Any) -> Callable[[], None]:
     return change
 
 
-def sidebar(view: View, source: Source, catalogue: Catalogue) -> None:
+def sidebar(view: InspectView, source: Source, catalogue: SourceCatalogue) -> None:
     """Which metric, and what an attacker and the classifier may do."""
     if "data" not in view.hide:
         st.selectbox(
@@ -53,7 +53,7 @@ def sidebar(view: View, source: Source, catalogue: Catalogue) -> None:
             st.caption("Metrics you train or upload for this dataset on the Train page can be chosen here.")
 
 
-def show_choice(view: View) -> None:
+def show_choice(view: InspectView) -> None:
     """Which of the two views."""
     if "show" not in view.hide:
         st.segmented_control(
@@ -67,7 +67,7 @@ def show_choice(view: View) -> None:
         )
 
 
-def point_sidebar(view: View, n_train: int, k: int) -> None:
+def point_sidebar(view: InspectView, n_train: int, k: int) -> None:
     """K, norm, and whose answer is certified."""
     if "k" not in view.hide:
         most = max(1, min(99, n_train - 1))
@@ -99,7 +99,7 @@ def point_sidebar(view: View, n_train: int, k: int) -> None:
         )
 
 
-def row_controls(view: View, part: str, row: int, n_test: int, n_train: int) -> None:
+def row_controls(view: InspectView, part: str, row: int, n_test: int, n_train: int) -> None:
     """Which row, and a way to another one."""
     if "row" in view.hide:
         return

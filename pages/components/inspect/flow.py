@@ -8,44 +8,44 @@ import streamlit as st
 
 from arml_core.jobs import is_shared
 
+from ..markdown import escaped
 from ..on_demand import on_demand
-from ..plain import plain
-from ..visitor import looking
-from .choices import CHOICES, SECONDS, View
+from ..task_pool import Task, task_pool
+from ..visitor import read_client
+from .choices import CHOICES, SECONDS, InspectView
 from .controls import HUNT, point_sidebar
-from .desk import Task, desk
 from .metric_view import show_metric
 from .point_view import show_point
 from .snippet import metric_lines, point_lines
 from .sources import Source, read_source
-from .study import Prepared, Question, Study, begin, hunt, pursue, take_apart
+from .study import PointQuestion, PreparedSource, Study, begin, hunt, pursue, take_apart
 from .waiting import PATIENCE, forget, session, show_problem, since, watch
 
 NONE_SUCH = "inspect_none_such"
 MOMENT = 0.25  # what is found within it is drawn at once; the rest follows by itself
 
 
-def load(source: Source) -> Prepared | None:
+def load(source: Source) -> PreparedSource | None:
     """The dataset and the metric, read beside the page; None while it takes its time or if it went wrong."""
     shelf = "large" if source.large else "small"
-    client = looking() if source.stored else None  # what ships is shown although the store cannot be opened
+    client = read_client() if source.stored else None  # what ships is shown although the store cannot be opened
 
-    def work(task: Task) -> Prepared:
+    def work(task: Task) -> PreparedSource:
         task.say(f"reading {source.dataset_title}")
-        return Prepared(*read_source(source, client))
+        return PreparedSource(*read_source(source, client))
 
-    task = desk().ask(shelf, source.identity, source.large, work, session())
+    task = task_pool().ask(shelf, source.identity, source.large, work, session())
     if not task.wait(PATIENCE):
         watch(task, 0, lambda: 0, since(task))
         return None
     if task.problem:
         show_problem(task, f"{source.title} on {source.dataset_title} cannot be read", forget(shelf, source.identity))
         return None
-    found: Prepared = task.result
+    found: PreparedSource = task.result
     return found
 
 
-def question_of(view: View, prepared: Prepared) -> tuple[Question, list[str]]:
+def question_of(view: InspectView, prepared: PreparedSource) -> tuple[PointQuestion, list[str]]:
     """What is asked about which row; what does not fit this dataset is brought into its limits, with a sentence."""
     notices = []
     part = view.part
@@ -60,14 +60,16 @@ def question_of(view: View, prepared: Prepared) -> tuple[Question, list[str]]:
     if k > most:
         notices.append(f"K = {k} is more than the {most} training rows that can vote; K = {most} is shown instead.")
         k = most
-    return Question(part, row, k, view.norm, view.own), notices
+    return PointQuestion(part, row, k, view.norm, view.own), notices
 
 
-def show_metric_part(view: View, source: Source, prepared: Prepared) -> None:
+def show_metric_part(view: InspectView, source: Source, prepared: PreparedSource) -> None:
     """The metric taken apart, as soon as its eigenvalues are there."""
     key = (source.identity, "anatomy")
     if prepared.anatomy is None:
-        task = desk().ask("work", key, source.large, lambda task: take_apart(prepared, task.say) and None, session())
+        task = task_pool().ask(
+            "work", key, source.large, lambda task: take_apart(prepared, task.say) and None, session()
+        )
         if not task.wait(PATIENCE):
             watch(task, 0, lambda: 0, since(task))
             return
@@ -75,14 +77,14 @@ def show_metric_part(view: View, source: Source, prepared: Prepared) -> None:
             show_problem(task, "The metric cannot be taken apart", forget("work", key))
             return
         if prepared.anatomy is None:  # it was done for a copy that was thrown away meanwhile
-            desk().forget("work", key)
+            task_pool().forget("work", key)
             st.rerun()
     show_metric(view, source, prepared, prepared.anatomy)
     if "python" not in view.hide:
         on_demand("Copy link and Python", "inspect_open_copy", lambda: _copy(source, metric_lines(source)))
 
 
-def find_another(view: View, source: Source, prepared: Prepared, ask: Question) -> bool:
+def find_another(view: InspectView, source: Source, prepared: PreparedSource, ask: PointQuestion) -> bool:
     """Look for the next row if that was asked for; true while it is looked for."""
     if not st.session_state.get(HUNT):
         reason = st.session_state.pop(NONE_SUCH, None)
@@ -90,7 +92,7 @@ def find_another(view: View, source: Source, prepared: Prepared, ask: Question) 
             st.info(reason)
         return False
     key = (source.identity, "hunt", ask, view.want)
-    task = desk().ask(
+    task = task_pool().ask(
         "work", key, source.large, lambda task: hunt(prepared, ask, view.want, task.say), session(), instead=True
     )
     if not task.wait(PATIENCE):
@@ -99,7 +101,7 @@ def find_another(view: View, source: Source, prepared: Prepared, ask: Question) 
     st.session_state.pop(HUNT)
     if task.problem:
         forget("work", key)()
-        st.warning(plain(f"No other row could be looked for: {task.problem.removesuffix('.')}."))
+        st.warning(escaped(f"No other row could be looked for: {task.problem.removesuffix('.')}."))
         return False
     if task.result is None:
         what = "answered right" if view.want == "right" else "answered wrong"
@@ -110,15 +112,15 @@ def find_another(view: View, source: Source, prepared: Prepared, ask: Question) 
     return True
 
 
-def show_point_part(view: View, source: Source, prepared: Prepared, ask: Question) -> None:
+def show_point_part(view: InspectView, source: Source, prepared: PreparedSource, ask: PointQuestion) -> None:
     """What is known about the point by now; the rest follows as it is found."""
     with st.sidebar:
         point_sidebar(view, len(prepared.data.X_train), ask.k)
-    study: Study = desk().recall((source.identity, ask), lambda: begin(prepared, ask))
+    study: Study = task_pool().recall((source.identity, ask), lambda: begin(prepared, ask))
     key: Any = (source.identity, ask, view.seconds)
     task = None
     if study.stage < 3 or (study.open and study.searched < view.seconds):
-        task = desk().ask(
+        task = task_pool().ask(
             "work",
             key,
             source.large,

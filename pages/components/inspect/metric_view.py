@@ -10,6 +10,7 @@ import streamlit as st
 
 from arml_core.datasets import Dataset
 from arml_core.figures import spectrum_alt
+from arml_core.figures.certified_table import BARS_SHOWN
 from arml_core.figures.metric import (
     SHOWN_IN_FULL,
     Anatomy,
@@ -25,16 +26,15 @@ from arml_core.figures.metric import (
     weights_table,
 )
 from arml_core.figures.pictures import picture_figure, strip_figure
-from arml_core.figures.rows import BARS_SHOWN
 from arml_core.figures.words import number
 
 from ..chart import show_chart
 from ..csv_out import csv_button
-from ..plain import plain
+from ..markdown import escaped
 from ..theme import current_style
-from .choices import View
+from .choices import InspectView
 from .sources import Source
-from .study import Prepared
+from .study import PreparedSource
 
 DIRECTIONS, PICTURES = 3, 6
 FORMULA = r"""
@@ -48,10 +48,10 @@ The *numerical rank* counts the eigenvalues above $D \cdot 2^{-52} \lambda_1$; w
 """
 
 
-def show_metric(view: View, source: Source, prepared: Prepared, found: Anatomy) -> None:
+def show_metric(view: InspectView, source: Source, prepared: PreparedSource, found: Anatomy) -> None:
     """Everything about the metric."""
     data = prepared.data
-    st.markdown(f"#### {plain(source.title)} on {plain(data.title)}")
+    st.markdown(f"#### {escaped(source.title)} on {escaped(data.title)}")
     st.markdown(summary_words(found))
     left, right = st.columns([11, 9], gap="large")
     with left:
@@ -61,7 +61,7 @@ def show_metric(view: View, source: Source, prepared: Prepared, found: Anatomy) 
     _eigenvalues(view, data, found)
     _directions(view, data, found)
     st.markdown("**What it ignores**")
-    for sentence in ignored_words(found, [plain(name) for name in data.feature_names]):
+    for sentence in ignored_words(found, [escaped(name) for name in data.feature_names]):
         st.markdown(sentence)
     with st.expander("The formula"):
         st.markdown(FORMULA)
@@ -81,7 +81,7 @@ def summary_words(found: Anatomy) -> str:
     return f"{words}Some directions do not count at all."
 
 
-def _matrix(view: View, data: Dataset, found: Anatomy) -> None:
+def _matrix(view: InspectView, data: Dataset, found: Anatomy) -> None:
     st.markdown("**The matrix M**")
     show_chart(
         matrix_figure(found.matrix, data.feature_names, current_style()),
@@ -98,7 +98,7 @@ def _matrix(view: View, data: Dataset, found: Anatomy) -> None:
     show_csv(view, "matrix", lambda: matrix_table(found, data.feature_names), data)
 
 
-def _eigenvalues(view: View, data: Dataset, found: Anatomy) -> None:
+def _eigenvalues(view: InspectView, data: Dataset, found: Anatomy) -> None:
     st.markdown("**Eigenvalues**")
     show_chart(
         eigenvalue_figure(found, current_style()),
@@ -114,7 +114,7 @@ def _eigenvalues(view: View, data: Dataset, found: Anatomy) -> None:
     show_csv(view, "eigenvalues", lambda: eigenvalue_table(found), data)
 
 
-def _weights(view: View, data: Dataset, found: Anatomy) -> None:
+def _weights(view: InspectView, data: Dataset, found: Anatomy) -> None:
     st.markdown("**What each pixel counts**" if data.image_shape else "**What each feature counts**")
     heaviest = int(found.weights.argmax())
     counts = np.sqrt(found.weights)
@@ -134,7 +134,7 @@ def _weights(view: View, data: Dataset, found: Anatomy) -> None:
     show_csv(view, "weights", lambda: weights_table(found.weights, data.feature_names), data)
 
 
-def _directions(view: View, data: Dataset, found: Anatomy) -> None:
+def _directions(view: InspectView, data: Dataset, found: Anatomy) -> None:
     st.markdown("**Most stretched directions**")
     if found.is_flat:
         st.markdown("None: all directions are stretched alike, so no direction stands out.")
@@ -182,7 +182,7 @@ def _direction_bars(data: Dataset, found: Anatomy) -> None:
     )
 
 
-def show_csv(view: View, what: str, table: Callable[[], pd.DataFrame], data: Dataset) -> None:
+def show_csv(view: InspectView, what: str, table: Callable[[], pd.DataFrame], data: Dataset) -> None:
     """The numbers of a chart, every digit, safe in a spreadsheet."""
     if "csv" in view.hide:
         return

@@ -7,19 +7,19 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.datasets import Dataset
+from arml_core.figures.certified_table import BARS_SHOWN, change_alt, change_figure
 from arml_core.figures.labels import as_label
 from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
-from arml_core.figures.rows import BARS_SHOWN, change_alt, change_figure
 from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
 from arml_core.figures.words import number, radius_down, radius_near, radius_up
 
 from ..chart import show_chart
+from ..markdown import escaped
 from ..norms import NORM_TITLES
-from ..plain import plain
 from ..theme import current_style
-from .choices import CHOICES, PARTS, SECONDS, View
+from .choices import CHOICES, PARTS, SECONDS, InspectView
 from .metric_view import show_csv
-from .study import Prepared, Study, changes, twin_rows
+from .study import PreparedSource, Study, changes, twin_rows
 
 HEADER, LINE = 38, 35
 """Pixels of a table's first line, with its frame, and of every other."""
@@ -38,13 +38,13 @@ attack. A training point is certified without itself.
 """
 
 
-def show_point(view: View, prepared: Prepared, study: Study) -> None:
+def show_point(view: InspectView, prepared: PreparedSource, study: Study) -> None:
     """Everything that is known by now."""
     data = prepared.data
     _tiles(data, study)
     st.markdown(point_words(data, study))
     for note in study.notes:
-        st.caption(plain(note))
+        st.caption(escaped(note))
     if study.wrong:
         st.button(
             "Certify the answer it gives instead",
@@ -74,8 +74,8 @@ def _tiles(data: Dataset, study: Study) -> None:
     norm = NORM_TITLES[study.question.norm]
     answer, label = data.class_names[study.predicted], data.class_names[study.label]
     with st.container(horizontal=True, key="inspect_tiles"):
-        st.metric("Answer", plain(answer), width="content")
-        st.metric("True class", plain(label), width="content")
+        st.metric("Answer", escaped(answer), width="content")
+        st.metric("True class", escaped(label), width="content")
         st.metric(
             f"Proved ({norm})", proved(study), width="content", help="No step up to this length changes the answer."
         )
@@ -97,7 +97,7 @@ def reached(study: Study) -> str:
 def point_words(data: Dataset, study: Study) -> str:
     """What is known about the point, as Markdown."""
     norm, ask = NORM_TITLES[study.question.norm], study.question
-    answer, label = plain(data.class_names[study.predicted]), plain(data.class_names[study.label])
+    answer, label = escaped(data.class_names[study.predicted]), escaped(data.class_names[study.label])
     who = f"{PARTS[ask.part]} {ask.row}" + (", certified without itself" if ask.part == "train" else "")
     if study.wrong:
         return f"{who}: the answer is **{answer}**, but it is **{label}**. Wrong already, so the radius is 0."
@@ -105,7 +105,7 @@ def point_words(data: Dataset, study: Study) -> str:
     start = f"{who}: the answer is **{answer}**{mistaken}. "
     if study.lower == np.inf:
         return f"{start}No step of any length changes it: proved."
-    to = f" to **{plain(data.class_names[study.twin_answer])}**" if study.twin is not None else ""
+    to = f" to **{escaped(data.class_names[study.twin_answer])}**" if study.twin is not None else ""
     if study.exact:
         return (
             f"{start}The smallest step that changes it{to} has {norm} length **{radius_near(study.lower)}** "
@@ -126,7 +126,7 @@ def _alone(data: Dataset, study: Study) -> None:
     )
 
 
-def _twin(view: View, data: Dataset, study: Study) -> None:
+def _twin(view: InspectView, data: Dataset, study: Study) -> None:
     st.markdown("**Its adversarial twin**")
     if study.twin is None:
         if data.image_shape:
@@ -161,8 +161,8 @@ def _twin(view: View, data: Dataset, study: Study) -> None:
         )
         more = f" The {BARS_SHOWN} largest of {len(moved)} features are drawn." if len(moved) > BARS_SHOWN else ""
         st.caption(
-            f"Look for the longest bars: these features turn {plain(answer)} into {plain(other)}. Beside each bar the "
-            f"change in the dataset's own units.{more}"
+            f"Look for the longest bars: these features turn {escaped(answer)} into {escaped(other)}. Beside each bar "
+            f"the change in the dataset's own units.{more}"
         )
     header, rows = twin_rows(data, study)
     show_csv(view, "twin", lambda: pd.DataFrame(rows, columns=header), data)
@@ -177,7 +177,7 @@ def beyond_white(study: Study) -> str:
     return f" {many} the range from black to white, where nothing can be drawn: a step may lead anywhere here."
 
 
-def _trail(view: View, data: Dataset, study: Study) -> None:
+def _trail(view: InspectView, data: Dataset, study: Study) -> None:
     norm = NORM_TITLES[study.question.norm]
     st.markdown("**From proof to attack**")
     show_chart(
@@ -200,7 +200,7 @@ def _trail(view: View, data: Dataset, study: Study) -> None:
     st.caption("  \n".join(f"**{PROMISES[mark.method][0]}**: {PROMISES[mark.method][1]}" for mark in study.marks))
 
 
-def _neighbours(view: View, data: Dataset, study: Study) -> None:
+def _neighbours(view: InspectView, data: Dataset, study: Study) -> None:
     st.markdown("**Who votes**" if study.question.k > 1 else "**Who decides**")
     table = pd.DataFrame(study.voters)
     places = [name for name in ("place", "place for the twin") if name in table]
@@ -226,7 +226,7 @@ def height_of(lines: int) -> int:
     return HEADER + LINE * min(lines, MOST_LINES)
 
 
-def _strips(view: View, data: Dataset, study: Study) -> None:
+def _strips(view: InspectView, data: Dataset, study: Study) -> None:
     if "neighbours" in view.hide:
         return
     st.markdown("**Its nearest neighbours**")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arml_core.results import FOLDER
 
 from .sources import Source
-from .study import Question
+from .study import PointQuestion
 
 
 def metric_lines(source: Source) -> str:
@@ -22,7 +22,7 @@ def metric_lines(source: Source) -> str:
     )
 
 
-def point_lines(source: Source, ask: Question, seconds: float) -> str:
+def point_lines(source: Source, ask: PointQuestion, seconds: float) -> str:
     """A script that prints the neighbours, the interval and the twin's answer."""
     train = ask.part == "train"
     labels = "None" if ask.own else f"data.y_{ask.part}[[row]]"

@@ -14,8 +14,8 @@ from arml_core.metric import Metric
 from arml_core.results import FOLDER
 
 from ..runs import dataset_label, run_title
-from ..visitor import looking
-from .choices import View
+from ..visitor import read_client
+from .choices import InspectView
 from .study import LARGE
 
 EUCLIDEAN = "euclidean"
@@ -63,7 +63,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Catalogue:
+class SourceCatalogue:
     """Every source by dataset and metric, and what could not be read."""
 
     titles: Mapping[str, str]
@@ -73,7 +73,7 @@ class Catalogue:
     problem: str = ""
 
 
-def load_catalogue() -> Catalogue:
+def load_catalogue() -> SourceCatalogue:
     """What there is for this visitor now."""
     titles: dict[str, str] = {}
     sources: dict[str, dict[str, Source]] = {}
@@ -94,7 +94,7 @@ def load_catalogue() -> Catalogue:
             add(Source(name, learner, about[name].title, title, name, about[name].fingerprint, path))
     problem, unfinished = "", {}
     try:
-        client = looking()
+        client = read_client()
         jobs = [job for job in client.list(limit=LISTED) if job.kind == "train"]
         unfinished = {job.id: job for job in jobs if job.state != "done"}
         for source in _of_store(client, [job for job in jobs if job.state == "done"], about):
@@ -102,7 +102,7 @@ def load_catalogue() -> Catalogue:
     except StoreError as reason:
         problem = f"The job store cannot be read: {reason}"
     absent = {name: info for name, info in about.items() if not info.available}
-    return Catalogue(titles, sources, unfinished, absent, problem)
+    return SourceCatalogue(titles, sources, unfinished, absent, problem)
 
 
 def is_large(info: DatasetInfo) -> bool:
@@ -132,7 +132,7 @@ def _of_store(client: Client, jobs: list[JobStatus], about: Mapping[str, Dataset
     return found
 
 
-def resolve(view: View, catalogue: Catalogue) -> tuple[Source | None, list[str]]:
+def resolve(view: InspectView, catalogue: SourceCatalogue) -> tuple[Source | None, list[str]]:
     """The source that is meant, or the nearest that is there, with a sentence on what is missing."""
     notices = []
     data = view.data
@@ -150,7 +150,7 @@ def resolve(view: View, catalogue: Catalogue) -> tuple[Source | None, list[str]]
     return offered.get(EUCLIDEAN) or next(iter(offered.values())), notices
 
 
-def _missing_dataset(data: str, catalogue: Catalogue) -> str:
+def _missing_dataset(data: str, catalogue: SourceCatalogue) -> str:
     absent = catalogue.absent.get(data)
     if absent is not None:
         return (
@@ -160,7 +160,7 @@ def _missing_dataset(data: str, catalogue: Catalogue) -> str:
     return f"There is no dataset '{data}' here that you may see. Digits is shown instead."
 
 
-def _missing_metric(metric: str, catalogue: Catalogue, data: str) -> str:
+def _missing_metric(metric: str, catalogue: SourceCatalogue, data: str) -> str:
     title = catalogue.titles[data]
     waiting = next((job for id, job in catalogue.unfinished.items() if id.startswith(metric)), None)
     if waiting is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from arml_core.datasets import Dataset
 from arml_core.datasets.table import counterfactuals_in_units
 from arml_core.figures.metric import Anatomy, anatomy
-from arml_core.figures.trail import Mark, best
+from arml_core.figures.trail import MethodBound, best
 from arml_core.knn import MahalanobisKNN
 from arml_core.metric import Metric
 from arml_core.report import Change
@@ -24,7 +24,7 @@ HUNT_SEED = 0
 
 
 @dataclass(eq=False)
-class Prepared:
+class PreparedSource:
     """A dataset and a metric; the classifier of the two, one for all K, and the metric's anatomy when they are needed.
 
     The classifier is used by one thread only.
@@ -40,7 +40,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Question:
+class PointQuestion:
     """Which point, and what is asked about it."""
 
     part: str
@@ -58,14 +58,14 @@ class Study:
     `twin_in_units` the same in the dataset's own units, which gives it too; NaN where these units are too coarse.
     """
 
-    question: Question
+    question: PointQuestion
     x: Any
     label: int
     stage: int = 0
     predicted: int = -1
     correct: bool = True
     neighbours: Any = None
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[MethodBound] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     twin: Any = None
     twin_in_units: Any = None
@@ -113,11 +113,11 @@ class Study:
         """Whether a longer search could tell more."""
         return self.searched > 0 and not self.exact
 
-    def mark(self, method: str) -> Mark | None:
+    def mark(self, method: str) -> MethodBound | None:
         return next((mark for mark in self.marks if mark.method == method), None)
 
 
-def classifier(prepared: Prepared, k: int, say: Callable[[str], None]) -> MahalanobisKNN:
+def classifier(prepared: PreparedSource, k: int, say: Callable[[str], None]) -> MahalanobisKNN:
     """The classifier with this K, fitted if it is the first time."""
     if prepared.knn is None:
         rows, features = prepared.data.X_train.shape
@@ -128,7 +128,7 @@ def classifier(prepared: Prepared, k: int, say: Callable[[str], None]) -> Mahala
     return prepared.knn
 
 
-def take_apart(prepared: Prepared, say: Callable[[str], None]) -> Anatomy:
+def take_apart(prepared: PreparedSource, say: Callable[[str], None]) -> Anatomy:
     """The metric's anatomy, worked out once."""
     if prepared.anatomy is None:
         say(f"computing the eigenvalues of M, {prepared.metric.n_features:,} × {prepared.metric.n_features:,}")
@@ -136,12 +136,12 @@ def take_apart(prepared: Prepared, say: Callable[[str], None]) -> Anatomy:
     return prepared.anatomy
 
 
-def begin(prepared: Prepared, question: Question) -> Study:
+def begin(prepared: PreparedSource, question: PointQuestion) -> Study:
     rows, labels = prepared.rows(question.part)
     return Study(question, rows[question.row].copy(), int(labels[question.row]))
 
 
-def pursue(prepared: Prepared, study: Study, seconds: float, say: Callable[[str], None]) -> Study:
+def pursue(prepared: PreparedSource, study: Study, seconds: float, say: Callable[[str], None]) -> Study:
     """Neighbours and certificates first, then the attack, then a search of so many seconds.
 
     What an earlier call has found is kept: only a longer search is done again.
@@ -163,11 +163,11 @@ def pursue(prepared: Prepared, study: Study, seconds: float, say: Callable[[str]
         found = knn.attack(points, labels, threat=threat, exclude=exclude)
         upper = float(found.upper[0])
         twin = _twin(prepared, knn, study, study.neighbours, found.adversarial[0], exclude)
-        study.learn(**twin, marks=[*study.marks, Mark("whitebox", 0.0, upper)], stage=2)
+        study.learn(**twin, marks=[*study.marks, MethodBound("whitebox", 0.0, upper)], stage=2)
     if study.searched < seconds:
         say(f"searching from both sides, up to {seconds:g} s")
         both = knn.certify(points, labels, method="search", threat=threat, exclude=exclude, budget=seconds)
-        mark = Mark("search", float(both.lower[0]), float(both.upper[0]), bool(both.exact[0]))
+        mark = MethodBound("search", float(both.lower[0]), float(both.upper[0]), bool(both.exact[0]))
         closer = mark.upper < study.upper
         twin = _twin(prepared, knn, study, study.neighbours, both.adversarial[0], exclude) if closer else {}
         rest = [other for other in study.marks if other.method not in ("search", "whitebox")]
@@ -177,7 +177,13 @@ def pursue(prepared: Prepared, study: Study, seconds: float, say: Callable[[str]
 
 
 def _look(
-    prepared: Prepared, knn: MahalanobisKNN, study: Study, points: Any, labels: Any, threat: ThreatModel, exclude: Any
+    prepared: PreparedSource,
+    knn: MahalanobisKNN,
+    study: Study,
+    points: Any,
+    labels: Any,
+    threat: ThreatModel,
+    exclude: Any,
 ) -> dict[str, Any]:
     """The neighbours, the answer and what is proved without a search, as fields of the study."""
     ask = study.question
@@ -195,20 +201,22 @@ def _look(
     if ask.k % 2:
         try:
             paper = knn.certify(points, labels, method="theorem1", threat=threat, exclude=exclude)
-            marks.append(Mark("theorem1", float(paper.lower[0]), np.inf))
+            marks.append(MethodBound("theorem1", float(paper.lower[0]), np.inf))
         except ValueError as reason:
             notes.append(f"Theorem 1 says nothing here: {reason}.")
     else:
         notes.append("Theorem 1 needs an odd K.")
-    marks.append(Mark("votes", float(proved.lower[0]), np.inf))
+    marks.append(MethodBound("votes", float(proved.lower[0]), np.inf))
     if ask.k == 1 and threat.norm == 2:
         exact = knn.certify(points, labels, method="exact", threat=threat, exclude=exclude)
-        marks.append(Mark("exact", float(exact.lower[0]), float(exact.upper[0]), bool(exact.exact[0])))
+        marks.append(MethodBound("exact", float(exact.lower[0]), float(exact.upper[0]), bool(exact.exact[0])))
         found |= _twin(prepared, knn, study, near, exact.adversarial[0], exclude)
     return found | {"marks": marks, "notes": notes}
 
 
-def _twin(prepared: Prepared, knn: MahalanobisKNN, study: Study, near: Any, twin: Any, exclude: Any) -> dict[str, Any]:
+def _twin(
+    prepared: PreparedSource, knn: MahalanobisKNN, study: Study, near: Any, twin: Any, exclude: Any
+) -> dict[str, Any]:
     """A twin with its answer and its neighbours, as fields of the study; nothing if no attack succeeded (NaN)."""
     if not np.isfinite(twin).all():
         return {}
@@ -228,7 +236,7 @@ def _twin(prepared: Prepared, knn: MahalanobisKNN, study: Study, near: Any, twin
     }
 
 
-def voters(prepared: Prepared, x: Any, near: Any, twin: Any = None, moved: Any = ()) -> list[dict[str, Any]]:
+def voters(prepared: PreparedSource, x: Any, near: Any, twin: Any = None, moved: Any = ()) -> list[dict[str, Any]]:
     """Every training row that votes for the point or for its twin, with its place and distance in both cases."""
     before = {int(row): place for place, row in enumerate(near, 1)}
     after = {int(row): place for place, row in enumerate(moved, 1)}
@@ -248,7 +256,7 @@ def voters(prepared: Prepared, x: Any, near: Any, twin: Any = None, moved: Any =
     return found
 
 
-def hunt(prepared: Prepared, start: Question, want: str, say: Callable[[str], None]) -> int | None:
+def hunt(prepared: PreparedSource, start: PointQuestion, want: str, say: Callable[[str], None]) -> int | None:
     """The next row, in a fixed shuffled order, whose answer is right or wrong as wanted; None if there is none."""
     rows, labels = prepared.rows(start.part)
     order = np.random.default_rng(HUNT_SEED).permutation(len(rows))

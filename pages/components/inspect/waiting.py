@@ -10,8 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from ..plain import plain
-from .desk import Task, desk
+from ..markdown import escaped
+from ..task_pool import Task, task_pool
 
 LOOK_SECONDS = 0.4
 PATIENCE = 0.7
@@ -37,7 +37,7 @@ def watch(task: Task, signature: Any, now: Callable[[], Any], started: float) ->
         doing = "stopping" if task.stopped else task.doing
         spent = f" ({seconds:.0f} s)" if slow else ""
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"⏳ {plain(doing[:1].upper() + doing[1:])}{spent} …", width="content")
+            st.caption(f"⏳ {escaped(doing[:1].upper() + doing[1:])}{spent} …", width="content")
             if slow:
                 st.button("Stop", key="inspect_stop", on_click=task.leave, args=(session(),), disabled=task.stopped)
 
@@ -59,9 +59,9 @@ def show_problem(task: Task, what: str, forget: Callable[[], None]) -> None:
     if task.stopped:
         st.info("Stopped on request.")
     else:
-        st.error(plain(f"{what}: {task.problem.removesuffix('.')}."))
+        st.error(escaped(f"{what}: {task.problem.removesuffix('.')}."))
     st.button("Try again", key="inspect_again", on_click=forget)
 
 
 def forget(shelf: str, key: Any) -> Callable[[], None]:
-    return lambda: desk().forget(shelf, key, session())
+    return lambda: task_pool().forget(shelf, key, session())

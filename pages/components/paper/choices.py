@@ -32,7 +32,7 @@ SIZES = tuple(str(size) for size in SENSITIVITY)
 
 
 @dataclass(frozen=True)
-class View:
+class PaperView:
     """The table or figure, and the number that is shown in detail: dataset, metric, column of ours,
     neighbourhood, network, K.
     """
@@ -49,7 +49,7 @@ class View:
 
 CHOICES = Choices(
     "paper",
-    View(),
+    PaperView(),
     {
         "show": one_of(tuple(SECTIONS)),
         "data": one_of(tuple(TITLES)),

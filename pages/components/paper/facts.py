@@ -10,21 +10,21 @@ import streamlit as st
 from arml_core.jobs import JobStatus
 from arml_core.jobs.states import DONE
 from arml_core.reproduce import facts, published
-from arml_core.reproduce.beside import dataset_rows, runtime_rows
+from arml_core.reproduce.paper_comparison import dataset_rows, runtime_rows
 from arml_core.reproduce.run import ask, find, seconds_of
 from arml_core.results import FOLDER
 
 from ..on_demand import on_demand
-from .choices import KS, View, nearest, pick
-from .marks import LEGEND, MISSING, beside
+from .background import Recomputation, show_recomputation, where_from
+from .choices import KS, PaperView, nearest, pick
+from .differences import LEGEND, MISSING, beside
+from .downloads import show_downloads
 from .recompute import computed_words, evaluation_of, label_of
-from .take_away import show_take_away
-from .work import Work, show_work, where_from
 
 NOT_YET = "not computed yet"
 
 
-def show_datasets(view: View) -> None:
+def show_datasets(view: PaperView) -> None:
     """Sizes and Euclidean errors."""
     st.markdown(
         "The paper's six datasets, scaled to [0, 1] by the training part. The errors are those of the Euclidean metric "
@@ -37,17 +37,17 @@ def show_datasets(view: View) -> None:
     _origin(facts.DATASETS_FILE, published.TITLES)
     if "detail" not in view.hide:
         _error_detail(view, found)
-    show_take_away(
+    show_downloads(
         view,
         lambda: found,
         "paper-datasets",
         "python -m arml_core reproduce datasets",
-        "from arml_core.reproduce.beside import dataset_rows\nfrom arml_core.results import FOLDER\n\n"
+        "from arml_core.reproduce.paper_comparison import dataset_rows\nfrom arml_core.results import FOLDER\n\n"
         "print(dataset_rows(FOLDER).to_string())",
     )
 
 
-def _error_detail(view: View, found: pd.DataFrame) -> None:
+def _error_detail(view: PaperView, found: pd.DataFrame) -> None:
     """One error computed again; the radii of all test points come with it."""
     with st.container(border=True):
         st.markdown("**One error of ours, computed again**")
@@ -60,8 +60,8 @@ def _error_detail(view: View, found: pd.DataFrame) -> None:
         step = facts.error_step(view.data, int(view.k))
         known = not math.isnan(row["ours"])
         waiting = f"It certifies all {row['test']:,} test points, which takes longer than asking for their answers."
-        show_work(
-            Work(
+        show_recomputation(
+            Recomputation(
                 lambda client: ask(client, step),
                 lambda client: find(client, step),
                 label_of(known),
@@ -104,7 +104,7 @@ def datasets_table(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
-def show_runtime(view: View) -> None:
+def show_runtime(view: PaperView) -> None:
     """Seconds for 100 iterations."""
     theirs = published.runtime_seconds()
     st.markdown(
@@ -125,17 +125,17 @@ def show_runtime(view: View) -> None:
     _origin(facts.RUNTIME_FILE, published.METHODS)
     if "detail" not in view.hide:
         _runtime_detail(view, found)
-    show_take_away(
+    show_downloads(
         view,
         lambda: found,
         "paper-runtime",
         "python -m arml_core reproduce runtime",
-        "from arml_core.reproduce.beside import runtime_rows\nfrom arml_core.results import FOLDER\n\n"
+        "from arml_core.reproduce.paper_comparison import runtime_rows\nfrom arml_core.results import FOLDER\n\n"
         "print(runtime_rows(FOLDER).to_string())",
     )
 
 
-def _runtime_detail(view: View, found: pd.DataFrame) -> None:
+def _runtime_detail(view: PaperView, found: pd.DataFrame) -> None:
     """One training timed again."""
     titles = {name: published.METHODS[name] for name in facts.RUNTIME_PARAMETERS}
     method = nearest(view.method, titles)
@@ -145,8 +145,8 @@ def _runtime_detail(view: View, found: pd.DataFrame) -> None:
         st.markdown("**One training of ours, timed again**")
         pick("Metric", "method", titles, method)
         took = f"It took {row['our seconds']:g} s on a {row['machine']}." if known else "It takes minutes."
-        show_work(
-            Work(
+        show_recomputation(
+            Recomputation(
                 lambda client: facts.ask_runtime(client, method),
                 lambda client: facts.find_runtime(client, method),
                 label_of(known),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ..playground.below import FORMULA as RADIUS
+from ..playground.details import FORMULA as RADIUS
 
 ERROR = r"""
 Point $x$ with label $y$ has the robust radius $\varepsilon^*(x) = \min \{\lVert\delta\rVert_2 : f(x+\delta) \ne y\}$,

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from arml_core.jobs import Client, DamagedFile, JobStatus, StoreError, UnknownJob
 from arml_core.jobs.states import DONE
 from arml_core.learners.estimation import duration
-from arml_core.reproduce.beside import again
-from arml_core.reproduce.figure2 import Curve
-from arml_core.reproduce.plan import Step
+from arml_core.reproduce.figure2 import NetworkRequest
+from arml_core.reproduce.paper_comparison import again
+from arml_core.reproduce.plan import PlanStep
 from arml_core.reproduce.run import ask, find, seconds_of
 from arml_core.results import Evaluation
 
 from ..train.words import clause
-from ..visitor import looking
-from .marks import beside, signed
-from .work import Jobs, Work, show_work, where_from
+from ..visitor import read_client
+from .background import Jobs, Recomputation, show_recomputation, where_from
+from .differences import beside, signed
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 class Number:
     """What is computed again: the step, what ships for it, and the paper's errors at `radii` where it has them."""
 
-    step: Step
+    step: PlanStep
     kept: Evaluation | None
     radii: Floats
     paper: Floats | None = None
@@ -53,7 +53,7 @@ class Number:
 class NetworkNumber:
     """The same for a curve that a neural network makes."""
 
-    curve: Curve
+    curve: NetworkRequest
     dataset: str
     kept: Evaluation | None
     radii: Floats
@@ -71,7 +71,9 @@ def show_recompute(number: Number | NetworkNumber) -> None:
     """The button, then the progress, then the result."""
     kept, dataset = number.kept, number.dataset
     outcome = partial(show_radii, number)
-    show_work(Work(number.ask, number.find, label_of(kept is not None), expectation(kept, dataset), outcome))
+    show_recomputation(
+        Recomputation(number.ask, number.find, label_of(kept is not None), expectation(kept, dataset), outcome)
+    )
 
 
 def label_of(kept: bool) -> str:
@@ -91,7 +93,7 @@ def expectation(kept: Evaluation | None, dataset: str) -> str:
 def evaluation_of(job: JobStatus) -> Evaluation | None:
     """The radii so far; None, with a warning where there is a reason, if there are none."""
     try:
-        return looking().evaluation(job.id)
+        return read_client().evaluation(job.id)
     except (UnknownJob, StoreError, DamagedFile) as reason:
         st.warning(clause(str(reason)))
         return None

@@ -14,8 +14,8 @@ from arml_core.figures import (
     curves_table,
 )
 from arml_core.reproduce import published
-from arml_core.reproduce.beside import spread
-from arml_core.reproduce.figure2 import Curve, curves
+from arml_core.reproduce.figure2 import NetworkRequest, curves
+from arml_core.reproduce.paper_comparison import spread
 from arml_core.reproduce.plan import SENSITIVITY_SETS, Effort, sensitivity
 from arml_core.reproduce.published import POINTS, TITLES
 from arml_core.reproduce.tables import Tables, column_of
@@ -23,17 +23,17 @@ from arml_core.results import Evaluation
 
 from ..chart import show_chart
 from ..theme import current_style
-from .choices import NETWORKS, SIZES, View, choose, nearest
+from .choices import NETWORKS, SIZES, PaperView, choose, nearest
+from .downloads import show_downloads
 from .recompute import NetworkNumber, Number
 from .row_detail import results_in, show_origins, show_row
-from .take_away import show_take_away
 
 PAPER_SIZE = 10
 NETWORK_SETS = ("mnist", "fashion_mnist")
 SENSITIVITY_COLUMNS = {"exact": "1-NN, exact", "theorem1": "11-NN, Theorem 1", "whitebox": "11-NN, white-box attack"}
 
 
-def show_figure2(view: View, tables: Tables) -> None:
+def show_figure2(view: PaperView, tables: Tables) -> None:
     """ARML's 1-NN beside neural networks."""
     st.markdown(
         "The certified robust error of 1-NN with ARML beside neural networks: an ordinary ReLU network bounded with "
@@ -66,7 +66,7 @@ def show_figure2(view: View, tables: Tables) -> None:
         show_origins([*([arml] if arml is not None else []), *found], "figure2")
     if "detail" not in view.hide:
         _network_detail(view, dataset, found)
-    show_take_away(
+    show_downloads(
         view,
         lambda: curves_table(lines, float(published.radii(dataset)[-1])) if lines else pd.DataFrame(),
         f"paper-figure2-{dataset}",
@@ -77,18 +77,18 @@ def show_figure2(view: View, tables: Tables) -> None:
     )
 
 
-def _network_detail(view: View, dataset: str, found: list[Evaluation]) -> None:
+def _network_detail(view: PaperView, dataset: str, found: list[Evaluation]) -> None:
     planned = dict(zip(NETWORKS, curves(), strict=True))
     network = planned[view.network].network
     same = [e for e in found if (e.method, dict(e.options)) == (network.method, network.options)]
     kept = same[0] if same else None
-    curve = planned[view.network] if kept is None else Curve(network, len(kept))
+    curve = planned[view.network] if kept is None else NetworkRequest(network, len(kept))
     titles = {name: curve.title for name, curve in planned.items()}
     radii = published.radii(dataset)
-    show_row("network", "Curve of a network", titles, view.network, NetworkNumber(curve, dataset, kept, radii))
+    show_row("network", "NetworkRequest of a network", titles, view.network, NetworkNumber(curve, dataset, kept, radii))
 
 
-def show_sensitivity(view: View) -> None:
+def show_sensitivity(view: PaperView) -> None:
     """Neighbourhoods of several sizes for ARML's triplets."""
     st.markdown(
         "ARML draws its training triplets from a neighbourhood of each point. The paper takes 10 points and shows, as "
@@ -131,7 +131,7 @@ def show_sensitivity(view: View) -> None:
         ]
         offered = {size: size for size in SIZES}
         show_row("size", "Size of the neighbourhood", offered, view.size, Number(step, kept, at))
-    show_take_away(
+    show_downloads(
         view,
         lambda: pd.DataFrame(
             [

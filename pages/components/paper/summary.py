@@ -5,29 +5,29 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from arml_core.figures.agreement import agreement_alt, agreement_figure
-from arml_core.reproduce.beside import coverage, rows
+from arml_core.figures.paper_agreement import agreement_alt, agreement_figure
 from arml_core.reproduce.markdown import listed
 from arml_core.reproduce.observations import COLUMNS as OBSERVED
 from arml_core.reproduce.observations import check
+from arml_core.reproduce.paper_comparison import coverage, rows
 from arml_core.reproduce.published import METHODS, TITLES
 from arml_core.reproduce.reasons import reason_of
 from arml_core.reproduce.report import CLAIMS, ROWS
 from arml_core.reproduce.tables import Tables
 
 from ..chart import show_chart
-from ..looks import STACKED
+from ..page_styles import STACKED
 from ..theme import current_style
-from .choices import View
-from .marks import MISSING, WHY
+from .choices import PaperView
+from .differences import MISSING, WHY
+from .downloads import show_downloads
 from .tables import READ
-from .take_away import show_take_away
 
 HOLDS = {True: "✓ holds", False: "✗ does not hold everywhere", None: "– not computed yet"}
 CAPTION = "Look at the diagonal: on it, our number is the paper's. Above it our error is larger, below it smaller."
 
 
-def show_summary(view: View, tables: Tables) -> None:
+def show_summary(view: PaperView, tables: Tables) -> None:
     """The first look."""
     series, there, demanded, close = coverage(tables)
     found = rows(tables)
@@ -62,12 +62,12 @@ def show_summary(view: View, tables: Tables) -> None:
         )
         st.caption("How many of the six metrics have the row. “–”: not computed yet.")
     _observations(tables)
-    show_take_away(
+    show_downloads(
         view,
         lambda: found,
         "paper-all",
         "python -m arml_core reproduce table1\npython -m arml_core reproduce table2",
-        f"from arml_core.reproduce.beside import rows\n{READ}\nprint(rows(tables).to_string())",
+        f"from arml_core.reproduce.paper_comparison import rows\n{READ}\nprint(rows(tables).to_string())",
     )
 
 

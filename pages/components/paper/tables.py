@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.reproduce import published
-from arml_core.reproduce.beside import PAPER_ATTACKER, TABLE_1, TABLE_2, attacker_of, rows
+from arml_core.reproduce.paper_comparison import PAPER_ATTACKER, TABLE_1, TABLE_2, attacker_of, rows
 from arml_core.reproduce.plan import Effort, table
 from arml_core.reproduce.published import METHODS, POINTS, TITLES
 from arml_core.reproduce.report import ROWS
@@ -14,11 +14,11 @@ from arml_core.reproduce.tables import PAPER_COLUMN, Tables
 from arml_core.results import Evaluation
 
 from ..on_demand import on_demand
-from .choices import View, choose, nearest, pick
-from .marks import LEGEND, MISSING, beside, verdict
+from .choices import PaperView, choose, nearest, pick
+from .differences import LEGEND, MISSING, beside, verdict
+from .downloads import show_downloads
 from .origin import origin_table
 from .recompute import Number, show_recompute
-from .take_away import show_take_away
 
 HALVES = {"table1": TABLE_1, "table2": TABLE_2}
 TITLE = {
@@ -82,7 +82,7 @@ def label_of(column: str, evaluation: Evaluation) -> str:
     return label if len(evaluation) >= POINTS else f"{label}, {len(evaluation)} points"
 
 
-def show_table(view: View, name: str, tables: Tables) -> None:
+def show_table(view: PaperView, name: str, tables: Tables) -> None:
     """A table of the paper for one dataset, and one of its numbers in detail."""
     st.markdown(INTRODUCTION[name])
     if "data" not in view.hide:
@@ -103,12 +103,13 @@ def show_table(view: View, name: str, tables: Tables) -> None:
         )
     if "detail" not in view.hide:
         _detail(view, name, tables)
-    show_take_away(
+    show_downloads(
         view,
         lambda: rows(tables, [view.data]),
         f"paper-{name}-{view.data}",
         f"python -m arml_core reproduce {name} --dataset {view.data}",
-        f'from arml_core.reproduce.beside import rows\n{READ}\nprint(rows(tables, ["{view.data}"]).to_string())',
+        f"from arml_core.reproduce.paper_comparison import rows\n{READ}\n"
+        f'print(rows(tables, ["{view.data}"]).to_string())',
     )
 
 
@@ -118,7 +119,7 @@ from arml_core.results import shipped
 tables = Tables.of(shipped())"""
 
 
-def number_of(view: View, name: str, tables: Tables) -> tuple[Number, str]:
+def number_of(view: PaperView, name: str, tables: Tables) -> tuple[Number, str]:
     """The number that is shown in detail, with the name of its column; computed again as it was, or as planned."""
     column = nearest(view.column, columns_of(name))
     kept = tables.get(view.data, view.method, column)
@@ -132,7 +133,7 @@ def number_of(view: View, name: str, tables: Tables) -> tuple[Number, str]:
     return Number(step, kept, published.radii(view.data), paper), column
 
 
-def _detail(view: View, name: str, tables: Tables) -> None:
+def _detail(view: PaperView, name: str, tables: Tables) -> None:
     number, column = number_of(view, name, tables)
     with st.container(border=True):
         st.markdown("**One row of ours in detail**")

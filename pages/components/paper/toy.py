@@ -20,10 +20,10 @@ from ..chart import show_chart
 from ..playground.compute import panel_of, points_of
 from ..playground.view import DEFAULT
 from ..theme import current_style
-from .choices import View, nearest
+from .choices import PaperView, nearest
+from .downloads import show_downloads
 from .recompute import Number
 from .row_detail import results_in, show_row
-from .take_away import show_take_away
 
 TOY_QUERY = {"data": "seven_points", "methods": "euclidean~nca~arml", "k": "1", "norm": "l2", "row": "1"}
 """The playground's opening view in full: without parameters it would show what the visitor left there."""
@@ -32,7 +32,7 @@ AT = np.array([0.25, 0.5, 1.0])
 """Radii at which a recomputed row is shown; the paper has none."""
 
 
-def show_figure1(view: View) -> None:
+def show_figure1(view: PaperView) -> None:
     """Seven points under three metrics, drawn now, with the radii that ship."""
     st.markdown(
         "Seven points of two classes. The paper's picture has no numbers and does not print its coordinates; ours is a "
@@ -68,7 +68,7 @@ def show_figure1(view: View) -> None:
         method = nearest(view.method, titles)
         (step,) = [step for step in figure1() if step.learner == method]
         show_row("method", "Metric", titles, method, Number(step, kept.get(method), AT))
-    show_take_away(
+    show_downloads(
         view,
         lambda: pd.DataFrame(
             [

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arml_core as arml
-from arml_core.certify import METHODS
+from arml_core.certificates import METHODS
 from arml_core.curves import mean_radius
 from arml_core.figures import Probe, make_probe
 

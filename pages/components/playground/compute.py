@@ -12,9 +12,9 @@ import arml_core as arml
 from arml_core.figures import SHAPE_WORDS, Plane, Probe, Window, hand_made_components, make_plane, window_for
 from arml_core.learners.registry import LEARNERS, get_learner
 
+from ..content_cache import cached_by_content
 from .certificates import SEARCH_SECONDS, mean_of_all, probe_point
-from .remember import remember
-from .view import EPOCH_STEP, EPOCHS, MOST_CLASSES, View
+from .view import EPOCH_STEP, EPOCHS, MOST_CLASSES, PlaygroundView
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -37,7 +37,7 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class RecordedTraining:
     """ARML's training, kept every EPOCH_STEP epochs: G after each, and the two curves."""
 
     components: Floats
@@ -64,7 +64,7 @@ class Panel:
         return _mean(self.components, self.points.X, self.points.y, self.n_neighbors, self.probe.norm)
 
 
-@remember(64)
+@cached_by_content(64)
 def preset_points(name: str, n: int, noise: float | None, seed: int) -> tuple[Floats, Codes, tuple[str, ...]]:
     """A toy's training part."""
     options = {} if name == "seven_points" else {"n": n, "noise": noise, "seed": seed}
@@ -72,7 +72,7 @@ def preset_points(name: str, n: int, noise: float | None, seed: int) -> tuple[Fl
     return toy.X_train, toy.y_train, toy.class_names
 
 
-def points_of(view: View) -> Points:
+def points_of(view: PlaygroundView) -> Points:
     """The points of a view: edited ones if there are any, else the preset's."""
     x, y, names = preset_points(view.data, view.n, view.noise, view.seed)
     if view.points is not None:
@@ -83,7 +83,7 @@ def points_of(view: View) -> Points:
     return Points(x, y, tuple(every[: int(y.max()) + 1]))
 
 
-@remember(256)
+@cached_by_content(256)
 def learned_components(method: str, X: Floats, y: Codes) -> Floats:
     """G of a learner fitted with its defaults."""
     learner = get_learner(method).build(random_state=SEED, device="cpu")
@@ -92,8 +92,8 @@ def learned_components(method: str, X: Floats, y: Codes) -> Floats:
         return learner.fit(X, y).components_
 
 
-@remember(64)
-def arml_training(X: Floats, y: Codes) -> Training:
+@cached_by_content(64)
+def arml_training(X: Floats, y: Codes) -> RecordedTraining:
     """ARML's whole training, from the Euclidean metric at epoch 0."""
     kept = [np.eye(2)]
 
@@ -105,10 +105,10 @@ def arml_training(X: Floats, y: Codes) -> Training:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         learner.fit(X, y, callback=keep)
-    return Training(np.array(kept), learner.history_["loss"], learner.history_["radius"])
+    return RecordedTraining(np.array(kept), learner.history_["loss"], learner.history_["radius"])
 
 
-def components_of(method: str, view: View, points: Points) -> Floats:
+def components_of(method: str, view: PlaygroundView, points: Points) -> Floats:
     """G of a panel's method."""
     if method == "hand":
         return hand_made_components(*view.hand)
@@ -117,17 +117,17 @@ def components_of(method: str, view: View, points: Points) -> Floats:
     return learned_components(method, points.X, points.y)
 
 
-@remember(512)
+@cached_by_content(512)
 def _plane(g: Floats, X: Floats, y: Codes, names: tuple[str, ...], k: int, left_out: int | None) -> Plane:
     return make_plane(X, y, names, arml.Metric.from_components(g), k, window_for(X), left_out)
 
 
-@remember(512)
+@cached_by_content(512)
 def _mean(g: Floats, X: Floats, y: Codes, k: int, norm: float) -> float:
     return mean_of_all(_classifier(g, X, y, k), X, y, norm)
 
 
-@remember(2048)
+@cached_by_content(2048)
 def _probe(
     g: Floats, X: Floats, y: Codes, k: int, norm: float, place: tuple[float, float], row: int | None, seconds: float
 ) -> Probe:
@@ -139,7 +139,7 @@ def _classifier(g: Floats, X: Floats, y: Codes, k: int) -> arml.MahalanobisKNN:
     return arml.MahalanobisKNN(k, metric=arml.Metric.from_components(g), device="cpu").fit(X, y)
 
 
-def panel_of(method: str, view: View, points: Points, seconds: float = SEARCH_SECONDS) -> Panel:
+def panel_of(method: str, view: PlaygroundView, points: Points, seconds: float = SEARCH_SECONDS) -> Panel:
     """Everything one picture shows; `seconds` bound the search for the chosen point's radius."""
     g = components_of(method, view, points)
     norm = NORMS[view.norm]

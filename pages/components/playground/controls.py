@@ -16,7 +16,7 @@ from . import session
 from .compute import TITLES, Points
 from .edits import fitting, most_neighbours
 from .lessons import LESSONS, base_view
-from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, NORMS, PRESETS, View
+from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, NORMS, PRESETS, PlaygroundView
 
 PRESET_TITLES = {
     "seven_points": "The paper's seven points",
@@ -28,7 +28,7 @@ PRESET_TITLES = {
     "imbalanced": "Imbalanced",
 }
 TOOLS = ("Certify", "Add", "Move", "Delete")
-Section = Callable[[View, Points], None]
+Section = Callable[[PlaygroundView, Points], None]
 TOOL, NEW_CLASS = "pg_tool", "pg_new_class"
 
 
@@ -48,17 +48,17 @@ def set_field(name: str) -> Callable[..., None]:
     return on(lambda value: {name: value}, name)
 
 
-def open_sidebar(view: View, points: Points) -> None:
+def open_sidebar(view: PlaygroundView, points: Points) -> None:
     """Its first control: a sidebar that opened later would push the pictures aside."""
     _show(_sections(view)[:1], view, points)
 
 
-def sidebar(view: View, points: Points, opened: bool) -> None:
+def sidebar(view: PlaygroundView, points: Points, opened: bool) -> None:
     """Every control that is not hidden by the address, or all but the first if it has been opened."""
     _show(_sections(view)[opened:], view, points)
 
 
-def _sections(view: View) -> list[Section]:
+def _sections(view: PlaygroundView) -> list[Section]:
     sections: dict[str, Section] = {
         "lesson": _lesson,
         "data": _data,
@@ -72,13 +72,13 @@ def _sections(view: View) -> list[Section]:
     return [section for name, section in sections.items() if name not in view.hide]
 
 
-def _show(sections: list[Section], view: View, points: Points) -> None:
+def _show(sections: list[Section], view: PlaygroundView, points: Points) -> None:
     with st.sidebar:
         for section in sections:
             section(view, points)
 
 
-def _lesson(view: View, points: Points) -> None:
+def _lesson(view: PlaygroundView, points: Points) -> None:
     titles = {"": "Free play", **{name: lesson.title for name, lesson in LESSONS.items()}}
     st.selectbox(
         "Lesson",
@@ -105,7 +105,7 @@ def go_to_step(lesson: str, step: int) -> None:
     st.session_state[TOOL] = "Move" if scene.lesson == "promise" and step == 4 else "Certify"
 
 
-def _data(view: View, points: Points) -> None:
+def _data(view: PlaygroundView, points: Points) -> None:
     edited = view.points is not None
     st.selectbox(
         "Points" + (" (edited)" if edited else ""),
@@ -143,7 +143,7 @@ def _undo_edits() -> None:
     session.update(**fitting(view).__dict__)
 
 
-def _neighbours(view: View, points: Points) -> None:
+def _neighbours(view: PlaygroundView, points: Points) -> None:
     most = most_neighbours(len(points.y))
     st.slider(
         "Neighbours (K)",
@@ -156,7 +156,7 @@ def _neighbours(view: View, points: Points) -> None:
     )
 
 
-def _norm(view: View, points: Points) -> None:
+def _norm(view: PlaygroundView, points: Points) -> None:
     st.segmented_control(
         "Length of a step",
         NORMS,
@@ -169,7 +169,7 @@ def _norm(view: View, points: Points) -> None:
     )
 
 
-def _tools(view: View, points: Points) -> None:
+def _tools(view: PlaygroundView, points: Points) -> None:
     st.segmented_control(
         "A click will",
         TOOLS,
@@ -202,7 +202,7 @@ def _change_tool() -> None:
     session.forget_move()
 
 
-def _place(view: View, points: Points) -> None:
+def _place(view: PlaygroundView, points: Points) -> None:
     """The chosen point by numbers: the way in without a mouse."""
     x, y = view.at if view.row is None else points.X[view.row].tolist()
     for column, name, value in zip(st.columns(2), ("x1", "x2"), (x, y), strict=True):
@@ -222,7 +222,7 @@ def _choose_place() -> None:
     session.update(at=(round(st.session_state["pg_x1"], 3), round(st.session_state["pg_x2"], 3)), row=None)
 
 
-def _panels(view: View, points: Points) -> None:
+def _panels(view: PlaygroundView, points: Points) -> None:
     st.segmented_control(
         "Pictures side by side",
         range(FEWEST_PANELS, MOST_PANELS + 1),
@@ -241,7 +241,7 @@ def resized(methods: tuple[str, ...], count: int) -> tuple[str, ...]:
     return (*methods, *fresh)[:count]
 
 
-def _hand(view: View) -> None:
+def _hand(view: PlaygroundView) -> None:
     with st.container(border=True, key="pg_hand"):
         st.markdown("**Hand-made metric**")
         labels = (("Scale along", 0.1, 5.0, 0.1), ("Scale across", 0.1, 5.0, 0.1), ("Angle (°)", -90.0, 90.0, 5.0))
@@ -253,7 +253,7 @@ def _set_hand() -> None:
     session.update(hand=tuple(round(st.session_state[f"pg_hand{i}"], 3) for i in range(3)))
 
 
-def _layers(view: View, points: Points) -> None:
+def _layers(view: PlaygroundView, points: Points) -> None:
     names = {
         "ellipse": (
             "The metric's ellipses",
@@ -270,7 +270,7 @@ def _set_layers() -> None:
     session.update(layers=tuple(name for name in ("ellipse", "neighbours") if st.session_state[f"pg_layer_{name}"]))
 
 
-def method_picker(view: View, index: int) -> None:
+def method_picker(view: PlaygroundView, index: int) -> None:
     """The method of one picture."""
     if "methods" in view.hide:
         st.markdown(f"**{TITLES[view.methods[index]]}**")

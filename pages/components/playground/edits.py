@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .compute import Points, points_of
-from .view import FARTHEST, MOST_CLASSES, MOST_POINTS, Point, View, rounded
+from .view import FARTHEST, MOST_CLASSES, MOST_POINTS, PlaygroundView, Point, rounded
 
 TOO_FEW = "Keep at least three points and two classes: a classifier needs something to tell apart."
 
@@ -18,7 +18,7 @@ def as_tuples(points: Points) -> tuple[Point, ...]:
     )
 
 
-def add_point(view: View, place: tuple[float, float], code: int) -> View:
+def add_point(view: PlaygroundView, place: tuple[float, float], code: int) -> PlaygroundView:
     """The view with one more point, which is then the chosen one."""
     old = as_tuples(points_of(view))
     if len(old) >= MOST_POINTS:
@@ -26,7 +26,7 @@ def add_point(view: View, place: tuple[float, float], code: int) -> View:
     return with_points(view, (*old, (rounded(place[0]), rounded(place[1]), code)), chosen=len(old))
 
 
-def move_point(view: View, row: int, place: tuple[float, float]) -> View:
+def move_point(view: PlaygroundView, row: int, place: tuple[float, float]) -> PlaygroundView:
     """The view with training row `row` at another place."""
     old = list(as_tuples(points_of(view)))
     _check_row(row, len(old))
@@ -34,7 +34,7 @@ def move_point(view: View, row: int, place: tuple[float, float]) -> View:
     return with_points(view, tuple(old), chosen=row)
 
 
-def delete_point(view: View, row: int) -> View:
+def delete_point(view: PlaygroundView, row: int) -> PlaygroundView:
     """The view without training row `row`."""
     old = as_tuples(points_of(view))
     _check_row(row, len(old))
@@ -50,7 +50,7 @@ def _check_row(row: int, n_points: int) -> None:
         raise ValueError(f"There is no point {row} any more: the points are numbered from 0 to {n_points - 1}.")
 
 
-def with_points(view: View, points: tuple[Point, ...], chosen: int | None) -> View:
+def with_points(view: PlaygroundView, points: tuple[Point, ...], chosen: int | None) -> PlaygroundView:
     """The view on other points, checked."""
     if len(points) > MOST_POINTS:
         raise ValueError(f"The playground holds at most {MOST_POINTS} points; this would be {len(points)}.")
@@ -64,7 +64,7 @@ def with_points(view: View, points: tuple[Point, ...], chosen: int | None) -> Vi
     return fitting(replace(view, points=points, row=chosen, at=at))
 
 
-def fitting(view: View) -> View:
+def fitting(view: PlaygroundView) -> PlaygroundView:
     """The view with K and the chosen row made to fit the number of points."""
     n = len(view.points) if view.points is not None else len(points_of(view).y)
     row = view.row if view.row is None else min(view.row, n - 1)
@@ -73,7 +73,7 @@ def fitting(view: View) -> View:
     return replace(view, k=min(view.k, most_neighbours(n)), row=row)
 
 
-def misfits(view: View) -> list[str]:
+def misfits(view: PlaygroundView) -> list[str]:
     """A sentence for each thing that :func:`fitting` changes."""
     fit, n = fitting(view), len(points_of(view).y)
     words = []

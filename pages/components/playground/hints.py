@@ -9,7 +9,7 @@ from . import session
 from .controls import TOOL, go_to_step
 from .lessons import CONTROLS, LESSONS
 from .session import MOVING, REFUSED
-from .view import View
+from .view import PlaygroundView
 
 HINTS = {
     "Certify": "Click anywhere. The yellow shape is proved safe; the arrow is the smallest step that changes the "
@@ -33,7 +33,7 @@ def show_notices() -> None:
         st.warning(refused)
 
 
-def show_hint(view: View) -> None:
+def show_hint(view: PlaygroundView) -> None:
     """What a click will do, and a drag where points may be dragged."""
     tool = st.session_state.get(TOOL, "Certify")
     moving = st.session_state.get(MOVING)
@@ -43,7 +43,7 @@ def show_hint(view: View) -> None:
         st.markdown(HINTS[tool] + (DRAG if tool == "Certify" and "tools" not in view.hide else ""))
 
 
-def show_lesson(view: View) -> None:
+def show_lesson(view: PlaygroundView) -> None:
     """The step's sentence, the control it is about, its question with the answer hidden, and the way on."""
     lesson = LESSONS[view.lesson]
     total = len(lesson.steps)
@@ -63,7 +63,7 @@ def show_lesson(view: View) -> None:
     _highlight(step.control)
 
 
-def _step_buttons(view: View, total: int) -> None:
+def _step_buttons(view: PlaygroundView, total: int) -> None:
     here = view.step
     st.button("Back", key="pg_back", on_click=go_to_step, args=(view.lesson, here - 1), disabled=here == 1)
     if here < total:

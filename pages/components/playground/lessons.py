@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .view import DEFAULT, View
+from .view import DEFAULT, PlaygroundView
 
 
 @dataclass(frozen=True)
-class Step:
+class LessonStep:
     """`text` says what to look at, `control` is the setting to try (a name in CONTROLS), `view` is the scene."""
 
     text: str
@@ -16,14 +16,14 @@ class Step:
     task: str
     question: str
     answer: str
-    view: View
+    view: PlaygroundView
 
 
 @dataclass(frozen=True)
 class Lesson:
     name: str
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
 
 
 _PAIR = replace(DEFAULT, methods=("euclidean", "arml"))
@@ -33,7 +33,7 @@ FOOLED = Lesson(
     "fooled",
     "Why nearest neighbours can be fooled",
     (
-        Step(
+        LessonStep(
             "A 1-nearest-neighbour classifier copies the label of the closest training point. "
             "The black line is where the closest triangle and the closest square are equally far.",
             "click",
@@ -43,7 +43,7 @@ FOOLED = Lesson(
             "Nothing in between: a nearest neighbour never says 'I am not sure'.",
             replace(_PAIR, row=None, at=(0.2, 0.4)),
         ),
-        Step(
+        LessonStep(
             "Here the chosen point is one of the squares. An attacker wants a tiny step that changes the answer; "
             "the arrow is the smallest one there is.",
             "click",
@@ -53,7 +53,7 @@ FOOLED = Lesson(
             "place is almost as near to a triangle as to the next square.",
             replace(_PAIR, row=5),
         ),
-        Step(
+        LessonStep(
             "One triangle is wrong before anybody attacks: without itself, its nearest point is a square. "
             "For such a point the radius is 0.",
             "click",
@@ -62,7 +62,7 @@ FOOLED = Lesson(
             "One with the Euclidean distance: only the top triangle. Its nearest other point is a square.",
             replace(_PAIR, row=2),
         ),
-        Step(
+        LessonStep(
             "More neighbours vote: with K = 3 the majority of the three closest points decides.",
             "k",
             "Change K between 1, 3 and 5 and watch the line.",
@@ -71,7 +71,7 @@ FOOLED = Lesson(
             "squares are left to vote, and three triangles outvote them.",
             replace(_PAIR, row=4),
         ),
-        Step(
+        LessonStep(
             "The attacker may measure a step differently. In ℓ2 the safe set is a disc; ℓ∞ lets both features move "
             "by the same amount, which is a square; ℓ1 shares one budget between them, a diamond.",
             "norm",
@@ -88,7 +88,7 @@ LESS_SAFE = Lesson(
     "metric",
     "A better metric can be less safe",
     (
-        Step(
+        LessonStep(
             "A metric decides what 'near' means. The dotted ellipse around the point joins all places that are "
             "equally far from it; the left picture uses plain Euclidean distance, where it is a circle.",
             "hand",
@@ -97,7 +97,7 @@ LESS_SAFE = Lesson(
             "Half as long: in that direction you reach the same distance after half the way.",
             replace(DEFAULT, methods=("euclidean", "hand"), row=6, hand=(2.0, 1.0, 30.0)),
         ),
-        Step(
+        LessonStep(
             "NCA learns a metric that makes the right class likely among near neighbours. It cares about the answer, "
             "not about how close the boundary runs.",
             "click",
@@ -107,7 +107,7 @@ LESS_SAFE = Lesson(
             "ends up hugging the points.",
             replace(_NCA, row=1),
         ),
-        Step(
+        LessonStep(
             "Under each picture stands the mean radius over all seven points, each left out in turn. "
             "It is the average safety of the metric.",
             "methods",
@@ -117,7 +117,7 @@ LESS_SAFE = Lesson(
             "another goal, and it has to be asked for.",
             replace(_NCA, row=0),
         ),
-        Step(
+        LessonStep(
             "ARML asks for it: it enlarges the smallest step that would bring a point nearer to the other class. "
             "Its training starts at the Euclidean metric.",
             "epoch",
@@ -127,7 +127,7 @@ LESS_SAFE = Lesson(
             "points.",
             replace(_PAIR, row=6, epoch=0),
         ),
-        Step(
+        LessonStep(
             "All three at once, on another set. Two long thin classes lie side by side: x1 decides, x2 only spreads.",
             "methods",
             "Click some points, compare the ellipses and the means; try other methods too.",
@@ -143,7 +143,7 @@ PROMISE = Lesson(
     "promise",
     "What a certificate promises",
     (
-        Step(
+        LessonStep(
             "The yellow disc is a certificate: no point inside it gets another answer. It is proved, not tried out.",
             "click",
             "Click inside the yellow disc, then just outside where the arrow ends.",
@@ -152,7 +152,7 @@ PROMISE = Lesson(
             "ever tried.",
             replace(_PAIR, row=None, at=(1.2, 0.5)),
         ),
-        Step(
+        LessonStep(
             "For one neighbour the radius is exact: the proof (disc) and the attack (arrow) meet. "
             "The arrow ends where the answer has just changed.",
             "click",
@@ -161,7 +161,7 @@ PROMISE = Lesson(
             "Then the truth would lie between the two: safe up to the disc, broken at the arrow, open in between.",
             replace(_PAIR, row=1),
         ),
-        Step(
+        LessonStep(
             "With more neighbours the exact radius is harder to compute, and the page shows an interval where the "
             "computation did not close it in time: the solid line is proved, the dashed one was attacked.",
             "k",
@@ -170,7 +170,7 @@ PROMISE = Lesson(
             "Undecided. A careful report has three words: certified, attackable, undecided.",
             replace(_PAIR, data="moons", row=3, k=5),
         ),
-        Step(
+        LessonStep(
             "A certificate is about one model. Change a training point and it must be computed again.",
             "tools",
             "Choose 'Move', click a training point, then click where it should go.",
@@ -179,7 +179,7 @@ PROMISE = Lesson(
             "it; the new certificate is the proof.",
             replace(_PAIR, row=6),
         ),
-        Step(
+        LessonStep(
             "A certificate says how far the answer stays the same. It does not say that the answer is right.",
             "click",
             "Click places far away from every training point.",
@@ -203,7 +203,7 @@ CONTROLS = {
 }
 
 
-def base_view(lesson: str, step: int) -> View:
+def base_view(lesson: str, step: int) -> PlaygroundView:
     """The scene a lesson's step starts from; the default picture outside lessons."""
     if lesson not in LESSONS:
         return DEFAULT

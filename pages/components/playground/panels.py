@@ -19,7 +19,7 @@ from . import session
 from .certificates import LONGER_SECONDS, SEARCH_SECONDS
 from .compute import Panel, Points, arml_training, panel_of, points_of
 from .controls import bound, method_picker
-from .view import EPOCH_STEP, EPOCHS, View
+from .view import EPOCH_STEP, EPOCHS, PlaygroundView
 
 PLAYING, LONGER, PICKERS = "pg_playing", "pg_longer_for", "pg_pickers"
 TICK_SECONDS, TICK_EPOCHS = 0.4, 50
@@ -48,7 +48,7 @@ class _Later:
         """The words about a picture, and the mean over all points, at their place."""
         _do(self.soon, lambda: self._words(place, panel))
 
-    def show_picker(self, place: DeltaGenerator, view: View, index: int) -> None:
+    def show_picker(self, place: DeltaGenerator, view: PlaygroundView, index: int) -> None:
         """At once where there was none before: a picture that is there must not be pushed down."""
 
         def show() -> None:
@@ -85,7 +85,7 @@ def _show_mean(place: DeltaGenerator, panel: Panel) -> None:
     place.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
 
 
-def show_panels(view: View, points: Points, stayed: bool) -> list[Panel | None]:
+def show_panels(view: PlaygroundView, points: Points, stayed: bool) -> list[Panel | None]:
     """Draw every panel; a method that cannot be fitted says why in its place. `stayed`: there were panels before."""
     count = len(view.methods)
     if not stayed:
@@ -104,12 +104,12 @@ def show_panels(view: View, points: Points, stayed: bool) -> list[Panel | None]:
     return shown
 
 
-def patience(view: View) -> float:
+def patience(view: PlaygroundView) -> float:
     """Seconds to search for each radius: longer if the visitor asked for it on this very view."""
     return LONGER_SECONDS if st.session_state.get(LONGER) == view else SEARCH_SECONDS
 
 
-def show_search_longer(view: View, panels: list[Panel | None]) -> None:
+def show_search_longer(view: PlaygroundView, panels: list[Panel | None]) -> None:
     """Where an interval is still open, offer to go on."""
     still_open = any(panel is not None and not panel.probe.exact for panel in panels)
     if still_open and patience(view) == SEARCH_SECONDS:
@@ -121,7 +121,7 @@ def show_search_longer(view: View, panels: list[Panel | None]) -> None:
         )
 
 
-def _show_panel(view: View, points: Points, index: int, later: _Later) -> Panel | None:
+def _show_panel(view: PlaygroundView, points: Points, index: int, later: _Later) -> Panel | None:
     later.show_picker(st.container(), view, index)
     if view.methods[index] == "arml" and index == view.methods.index("arml"):
         playing = st.session_state.get(PLAYING, False)
@@ -133,7 +133,7 @@ def _show_panel(view: View, points: Points, index: int, later: _Later) -> Panel 
     return panel
 
 
-def _panel_or_reason(view: View, points: Points, index: int, quiet: bool = False) -> Panel | None:
+def _panel_or_reason(view: PlaygroundView, points: Points, index: int, quiet: bool = False) -> Panel | None:
     try:
         return panel_of(view.methods[index], view, points, patience(view))
     except (ValueError, FloatingPointError) as reason:
@@ -142,7 +142,7 @@ def _panel_or_reason(view: View, points: Points, index: int, quiet: bool = False
         return None
 
 
-def _draw(panel: Panel, view: View, index: int, later: _Later) -> None:
+def _draw(panel: Panel, view: PlaygroundView, index: int, later: _Later) -> None:
     """The picture and its words."""
     figure = plane_spec(
         panel.plane,
@@ -182,7 +182,7 @@ def _advance() -> None:
         st.rerun()
 
 
-def _training_controls(view: View, points: Points) -> None:
+def _training_controls(view: PlaygroundView, points: Points) -> None:
     playing = st.session_state.get(PLAYING, False)
     with st.container(horizontal=True, vertical_alignment="bottom", key="pg_training"):
         if st.button("Pause" if playing else "Play", key="pg_play"):
@@ -198,7 +198,7 @@ def _training_controls(view: View, points: Points) -> None:
     on_demand("ARML's training curve", "pg_open_curve", lambda: _training_curve(view, points))
 
 
-def _training_curve(view: View, points: Points) -> None:
+def _training_curve(view: PlaygroundView, points: Points) -> None:
     training = arml_training(points.X, points.y)
     show_chart(
         training_figure(training.radius, current_style(), view.epoch),

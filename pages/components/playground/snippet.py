@@ -5,10 +5,10 @@ from __future__ import annotations
 from .certificates import SEARCH_SECONDS, best_method
 from .compute import NORMS, SEED, TITLES, points_of
 from .edits import as_tuples
-from .view import EPOCHS, View
+from .view import EPOCHS, PlaygroundView
 
 
-def python_lines(view: View) -> str:
+def python_lines(view: PlaygroundView) -> str:
     """A script that runs as it stands and prints the radius of the chosen point for every picture."""
     return "\n".join(
         [
@@ -31,7 +31,7 @@ def python_lines(view: View) -> str:
     )
 
 
-def _data_lines(view: View) -> list[str]:
+def _data_lines(view: PlaygroundView) -> list[str]:
     if view.points is not None:
         rows = [f"    ({x!r}, {y!r}, {c})," for x, y, c in as_tuples(points_of(view))]
         return ["points = np.array([", *rows, "])", "X, y = points[:, :2], points[:, 2].astype(int)"]
@@ -39,7 +39,7 @@ def _data_lines(view: View) -> list[str]:
     return [f"data = arml.load_dataset({view.data!r}{options})", "X, y = data.X_train, data.y_train"]
 
 
-def _metric(method: str, view: View) -> str:
+def _metric(method: str, view: PlaygroundView) -> str:
     if method == "hand":
         return f"arml.Metric.from_components(hand_made_components{view.hand})"
     if method == "arml" and view.epoch == 0:
@@ -48,13 +48,13 @@ def _metric(method: str, view: View) -> str:
     return f"get_learner({method!r}).build({options}random_state={SEED}, device='cpu').fit(X, y)"
 
 
-def _point_lines(view: View) -> list[str]:
+def _point_lines(view: PlaygroundView) -> list[str]:
     if view.row is None:
         return [f"x = np.array([{view.at}])"]
     return [f"row = {view.row}  # a training point, certified without itself", "x = X[[row]]"]
 
 
-def _options(view: View) -> str:
+def _options(view: PlaygroundView) -> str:
     method = best_method(view.k, NORMS[view.norm])
     parts = [f"method={method!r}", f"threat=arml.ThreatModel(norm={view.norm!r})"]
     if view.row is not None:

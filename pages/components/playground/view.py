@@ -36,7 +36,7 @@ FARTHEST = 1000.0
 
 
 @dataclass(frozen=True)
-class View:
+class PlaygroundView:
     """Everything that decides the picture. `row` is a chosen training row, `at` a chosen place; one of them at most."""
 
     data: str = "seven_points"
@@ -57,21 +57,21 @@ class View:
     hide: tuple[str, ...] = ()
 
 
-DEFAULT = View(row=1)  # where the three metrics differ most: 0.71, 0.11 and 1.11
+DEFAULT = PlaygroundView(row=1)  # where the three metrics differ most: 0.71, 0.11 and 1.11
 _ALWAYS = ("lesson", "step")  # inside a lesson these name the base view itself
 
 
-def to_query(view: View, base: View = DEFAULT) -> dict[str, str]:
+def to_query(view: PlaygroundView, base: PlaygroundView = DEFAULT) -> dict[str, str]:
     """The address parameters that turn `base` into `view`."""
     query = {}
-    for field in fields(View):
+    for field in fields(PlaygroundView):
         value = getattr(view, field.name)
         if value is not None and (value != getattr(base, field.name) or (field.name in _ALWAYS and view.lesson)):
             query[field.name] = _WRITE.get(field.name, str)(value)
     return query
 
 
-def from_query(query: Mapping[str, str], base: View = DEFAULT) -> tuple[View, list[str]]:
+def from_query(query: Mapping[str, str], base: PlaygroundView = DEFAULT) -> tuple[PlaygroundView, list[str]]:
     """The view of an address, and a sentence for each parameter that made no sense and was left at its default."""
     changes, notices = read_changes(query, _READ)
     view = replace(base, **changes)

@@ -9,7 +9,7 @@ import streamlit as st
 from arml_core.datasets import list_datasets
 from arml_core.jobs import Client, StoreError, Upload
 
-from ..plain import plain
+from ..markdown import escaped
 
 GROUPS = ("bundled", "paper", "file", "toy")
 
@@ -88,7 +88,7 @@ def _facts(digest: str, _client: Client) -> tuple[int, int, int, int, bool]:
 
 def describe(offer: Offer) -> str:
     """One line (Markdown) about a chosen dataset; what is not here comes with size, source and terms."""
-    line = f"**{plain(offer.title)}**: {offer.size}."
+    line = f"**{escaped(offer.title)}**: {offer.size}."
     if offer.group == "file":
         return f"{line} Your upload; only you see it and what comes of it."
     if offer.here:

@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from arml_core.attack.boundary import STEPS
-from arml_core.certify import METHODS
+from arml_core.attacks.boundary import STEPS
+from arml_core.certificates import METHODS
 from arml_core.datasets import list_datasets
 from arml_core.device import list_devices
 from arml_core.jobs.learners import entries, entry_of

@@ -25,10 +25,10 @@ from arml_core.learners.storage import save_metric
 
 from ..chart import show_chart
 from ..csv_out import csv_button
+from ..markdown import escaped
 from ..on_demand import on_demand
-from ..plain import plain
 from ..theme import current_style
-from ..visitor import looking
+from ..visitor import read_client
 from .catalog import Offer
 from .choices import Chosen, choices, label_of
 from .queue import REFRESH_SECONDS, cancel_button, retry
@@ -75,11 +75,11 @@ def show_training(job: JobStatus, chosen: Chosen, offer: Offer | None) -> None:
 def _header(job_id: str, was_active: bool) -> None:
     """State, progress and buttons; at the end of the job the whole page is drawn once more."""
     try:
-        client = looking()
+        client = read_client()
         job = client.status(job_id)
         held = job.state == "queued" and client.worker().held
     except (ValueError, StoreError) as reason:
-        st.error(plain(f"This job cannot be read: {reason}"))
+        st.error(escaped(f"This job cannot be read: {reason}"))
         return
     if was_active != under_way(job):
         st.rerun()
@@ -162,15 +162,15 @@ def file_name(job: JobStatus, ending: str) -> str:
 
 def _charts(job_id: str) -> None:
     try:
-        client = looking()
+        client = read_client()
         job = client.status(job_id)
         history = _history(client, job)
         components = client.run(job_id).components_ if job.state == "done" else None
     except DamagedFile as reason:
-        st.warning(plain(f"{reason}."))
+        st.warning(escaped(f"{reason}."))
         return
     except (ValueError, StoreError) as reason:
-        st.error(plain(f"The curves cannot be read: {reason}"))
+        st.error(escaped(f"The curves cannot be read: {reason}"))
         return
     curves = [name for name in QUANTITIES if len(history.values.get(name, ()))]
     spectrum, first = _spectrum(job, history, components)
@@ -265,13 +265,13 @@ def _settings(job: JobStatus) -> None:
     entry = offered(spec.learner)
     if entry is None:
         st.caption(
-            f"The method {plain(spec.learner)} is offered here no longer. Seed {spec.seed}, device {spec.device}."
+            f"The method {escaped(spec.learner)} is offered here no longer. Seed {spec.seed}, device {spec.device}."
         )
         return
     words = []
     for parameter in entry.parameters:
         value = spec.parameters[parameter.name]
-        text = f"{label_of(parameter.name).lower()} {'automatic' if value is None else plain(str(value))}"
+        text = f"{label_of(parameter.name).lower()} {'automatic' if value is None else escaped(str(value))}"
         if value != parameter.default:
             words.append(f"**{text}**")
         elif not parameter.advanced:
@@ -283,7 +283,7 @@ def _settings(job: JobStatus) -> None:
 
 def _data(job: JobStatus) -> None:
     def table() -> pd.DataFrame:
-        history = looking().history(job.id)
+        history = read_client().history(job.id)
         return history_table(history.steps, history.values)
 
     st.caption("A row per reported step: the quantities of the charts and the largest eigenvalues where recorded.")
@@ -292,9 +292,9 @@ def _data(job: JobStatus) -> None:
 
 def _log(job_id: str) -> None:
     try:
-        text = looking().log(job_id)
+        text = read_client().log(job_id)
     except (ValueError, StoreError) as reason:
-        st.error(plain(str(reason)))
+        st.error(escaped(str(reason)))
         return
     if text.strip():
         st.code(text, language=None, wrap_lines=True, height=260)

@@ -7,8 +7,8 @@ import streamlit as st
 from arml_core.comparison import Setting
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, StoreError
 
-from ..plain import plain
-from ..visitor import looking
+from ..markdown import escaped
+from ..visitor import read_client
 from .catalog import Offer
 from .choices import Chosen, choices
 from .evaluation_curves import show_curves
@@ -38,11 +38,11 @@ def show_evaluate(run: JobStatus, chosen: Chosen, offer: Offer | None, jobs: lis
 def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | None) -> None:
     """Rows of this run's evaluations, and the curves of those that belong together."""
     try:
-        client = looking()
+        client = read_client()
         run = client.status(run_id)
         jobs = [job for job in client.list(limit=500) if job.needs == run_id]
     except (ValueError, StoreError) as reason:
-        st.error(plain(f"The evaluations cannot be read: {reason}"))
+        st.error(escaped(f"The evaluations cannot be read: {reason}"))
         return
     if was_active and not any(under_way(job) for job in jobs):
         st.rerun()
@@ -124,7 +124,7 @@ def _show_group(
         try:
             evaluation = client.evaluation(job.id)
         except (ValueError, StoreError) as reason:
-            st.warning(plain(f"{reason}."))
+            st.warning(escaped(f"{reason}."))
             continue
         if evaluation is not None:
             found.append(evaluation)

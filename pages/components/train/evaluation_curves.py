@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from arml_core.comparison import ATTACKS as STRONGEST
-from arml_core.comparison import Contender, alone, join, plain_threat, setting_of
+from arml_core.comparison import EvaluationPair, alone, canonical_threat, join, setting_of
 from arml_core.curves import mean_attack_radius, mean_radius
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.words import radius_down, radius_up
@@ -38,30 +38,30 @@ least the true robust error, with the steps an attack found it is at most that.
 def lines_of(title: str, found: list[Evaluation]) -> list[RobustLine]:
     """A line per certificate, joined with the strongest attack on the points both have; other attacks on their own."""
     attacks = sorted((e for e in found if e.kind == "attack"), key=lambda e: STRONGEST.index(e.method))
-    contenders, joined = [], set()
+    pairs, joined = [], set()
     for certificate in (e for e in found if e.kind == "certify"):
         try:
-            contenders.append(join(certificate, attacks[0]) if attacks else alone(certificate))
+            pairs.append(join(certificate, attacks[0]) if attacks else alone(certificate))
             joined |= {id(attack) for attack in attacks[:1]}
         except ValueError:  # the attack has no point in common with it yet
-            contenders.append(alone(certificate))
-    contenders += [alone(attack) for attack in attacks if id(attack) not in joined]
-    return [_line(title, contender, place, len(contenders) > 1) for place, contender in enumerate(contenders)]
+            pairs.append(alone(certificate))
+    pairs += [alone(attack) for attack in attacks if id(attack) not in joined]
+    return [_line(title, pair, place, len(pairs) > 1) for place, pair in enumerate(pairs)]
 
 
-def _line(title: str, contender: Contender, place: int, several: bool) -> RobustLine:
-    certificate, attack = contender.certificate, contender.attack
-    first = contender.evaluations[0].describe_method()
+def _line(title: str, pair: EvaluationPair, place: int, several: bool) -> RobustLine:
+    certificate, attack = pair.certificate, pair.attack
+    first = pair.evaluations[0].describe_method()
     known = certificate is not None and bool(certificate.exact.all())
     return RobustLine(
         label=f"{title}, {first}" if several else title,
-        certified=contender.lower,
-        empirical=contender.upper,
+        certified=pair.lower,
+        empirical=pair.upper,
         exact=known and (attack is None or attack.method == "whitebox"),  # which finds the same numbers
         certificate="" if certificate is None else certificate.describe_method(),
-        attack=contender.attack_words(),
+        attack=pair.attack_words(),
         place=place,
-        partial=not contender.whole,
+        partial=not pair.whole,
     )
 
 
@@ -140,7 +140,7 @@ def compare_query(run: JobStatus, evaluation: JobStatus, offer: Offer) -> dict[s
         "runs": run.id[:COMPARE_NAME],
         "k": str(spec.n_neighbors),
         "norm": spec.threat.arguments()["norm"],
-        "limits": limits_of(plain_threat(spec.threat)),
+        "limits": limits_of(canonical_threat(spec.threat)),
     }
 
 

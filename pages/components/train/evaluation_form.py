@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import streamlit as st
 
-from arml_core.attack.boundary import STEPS
-from arml_core.certify import METHODS
+from arml_core.attacks.boundary import STEPS
+from arml_core.certificates import METHODS
 from arml_core.comparison import CERTIFICATES as TIGHTEST
 from arml_core.jobs import JobStatus, PointsSpec, StoreError
 from arml_core.threat import ThreatModel
 
+from ..markdown import escaped
 from ..norms import NORM_TITLES
-from ..plain import plain
-from ..visitor import asking
+from ..visitor import write_client
 from .catalog import Offer
 from .choices import ATTACKS, MOST_NEIGHBOURS, MOST_POINTS, MOST_STEPS, NORMS, Chosen, bound, choices, set_field
 from .words import ATTACKS as ATTACK_TITLES
@@ -169,12 +169,12 @@ def _start(run: str, chosen: Chosen, offer: Offer) -> None:
     threat = ThreatModel(chosen.norm, box=(0.0, 1.0) if box else None)
     points = points_spec(chosen, offer)
     try:
-        client = asking()
+        client = write_client()
         asked = client.certify(run, chosen.k, certificate_for(chosen, box), threat, points, chosen.budget)
         if chosen.attack != "none":
             options = {"steps": chosen.steps} if chosen.attack == "boundary" else {}
             client.attack(run, chosen.k, chosen.attack, threat, points, chosen.attack_seed, options)
     except (ValueError, StoreError) as reason:
-        st.session_state[FAILED] = f"It was not started: {plain(str(reason))}"
+        st.session_state[FAILED] = f"It was not started: {escaped(str(reason))}"
         return
     choices.update(job=run, curve=asked.id)

@@ -14,8 +14,8 @@ from arml_core.jobs.learners import entries, entry_of
 from arml_core.learners.estimation import duration, gigabytes, memory_available
 from arml_core.learners.registry import LearnerEntry, Parameter
 
-from ..plain import plain
-from ..visitor import asking
+from ..markdown import escaped
+from ..visitor import write_client
 from .catalog import Offer, describe
 from .choices import (
     LARGEST_SETTING,
@@ -215,7 +215,7 @@ def _show_cost(plan: Plan, device: str) -> None:
         return
     for training in plan.refused:
         st.error(
-            f"{plain(training.title)} cannot run here: {training.refused}. "
+            f"{escaped(training.title)} cannot run here: {training.refused}. "
             "Choose a smaller dataset, or a smaller batch under “Advanced”."
         )
     if not plan.accepted:
@@ -244,9 +244,9 @@ def _show_cost(plan: Plan, device: str) -> None:
 
 def _start(plan: Plan, device: str) -> None:
     try:
-        asked = start(asking(), plan, device)
+        asked = start(write_client(), plan, device)
     except (ValueError, StoreError) as reason:
-        st.session_state[FAILED] = f"Nothing more was started: {plain(str(reason))}"
+        st.session_state[FAILED] = f"Nothing more was started: {escaped(str(reason))}"
         return
     fresh = [job for job in asked if job.state != "done"]
     known = len(asked) - len(fresh)

@@ -11,9 +11,9 @@ import streamlit as st
 
 from arml_core.jobs import Client, StoreError, Upload, is_shared, upload_lifetime
 
+from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
-from ..plain import plain
-from ..visitor import asking
+from ..visitor import write_client
 from .catalog import Offer
 from .choices import choices
 
@@ -57,13 +57,13 @@ def _add(offer: Offer, title: str, file: Any) -> None:
     name = title.strip() or Path(file.name).stem[:60] or "A given metric"
     try:
         metric = read_metric(file.name, file.getvalue(), offer.n_features)
-        client = asking()
+        client = write_client()
         source: Any = client.dataset(offer.key) if offer.group == "file" else offer.key
         added = client.add_metric(source, metric, name)
     except (ValueError, StoreError) as reason:
-        st.session_state[FAILED] = plain(str(reason))
+        st.session_state[FAILED] = escaped(str(reason))
         return
-    st.session_state[DONE] = f"{plain(name)} is among the jobs now."
+    st.session_state[DONE] = f"{escaped(name)} is among the jobs now."
     choices.update(job=added.id, curve="")
 
 
@@ -73,7 +73,7 @@ def show_uploads(client: Client) -> None:
     if uploads:
         with st.expander(f"Your uploads ({len(uploads)})"):
             for upload in uploads:
-                st.markdown(f"- **{plain(upload.title)}**, {KINDS.get(upload.kind, upload.kind)}; {kept(upload)}")
+                st.markdown(f"- **{escaped(upload.title)}**, {KINDS.get(upload.kind, upload.kind)}; {kept(upload)}")
 
 
 def kept(upload: Upload) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from arml_core.jobs import Client, JobStatus
+from arml_core.jobs.capacity import Limits
 from arml_core.jobs.learners import entry_of
-from arml_core.jobs.slots import Limits
 from arml_core.learners.estimation import Estimate, duration, estimate, gigabytes, refusal
 from arml_core.learners.registry import LEARNERS, LearnerEntry
 
@@ -19,7 +19,7 @@ MOST_TRAININGS = 60
 
 
 @dataclass(frozen=True)
-class Training:
+class PlannedTraining:
     """One method on one dataset with all its seeds; a method that draws nothing at random runs once."""
 
     offer: Offer
@@ -38,16 +38,16 @@ class Training:
 class Plan:
     """What "Start" would do."""
 
-    trainings: tuple[Training, ...]
+    trainings: tuple[PlannedTraining, ...]
     available: int | None
     at_once: int
 
     @property
-    def accepted(self) -> tuple[Training, ...]:
+    def accepted(self) -> tuple[PlannedTraining, ...]:
         return tuple(training for training in self.trainings if training.refused is None)
 
     @property
-    def refused(self) -> tuple[Training, ...]:
+    def refused(self) -> tuple[PlannedTraining, ...]:
         return tuple(training for training in self.trainings if training.refused is not None)
 
     @property
@@ -98,14 +98,14 @@ def make_plan(chosen: Chosen, offers: Mapping[str, Offer], available: int | None
     return Plan(tuple(trainings), available, Limits.default().jobs)
 
 
-def _training(offer: Offer, method: str, chosen: Chosen, available: int | None) -> Training:
+def _training(offer: Offer, method: str, chosen: Chosen, available: int | None) -> PlannedTraining:
     entry = entry_of(method)
     parameters = {name: entry.parameter(name).check(value) for name, value in parameters_of(chosen, method).items()}
     cost = None
     if method in LEARNERS:
         cost = estimate(method, offer.n_train, offer.n_features, offer.n_classes, parameters)
     seeds = chosen.seeds if entry.seeded else chosen.seeds[:1]
-    return Training(offer, entry, parameters, seeds, cost, None if cost is None else refusal(cost, available))
+    return PlannedTraining(offer, entry, parameters, seeds, cost, None if cost is None else refusal(cost, available))
 
 
 def start(client: Client, plan: Plan, device: str) -> list[JobStatus]:

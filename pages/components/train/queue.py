@@ -7,10 +7,10 @@ from collections.abc import Callable
 import streamlit as st
 
 from arml_core.jobs import Client, JobStatus, StoreError, UnknownJob
-from arml_core.jobs.slots import Limits
+from arml_core.jobs.capacity import Limits
 
-from ..plain import plain
-from ..visitor import asking, looking
+from ..markdown import escaped
+from ..visitor import read_client, write_client
 from .choices import choices
 from .words import row_words, under_way
 
@@ -24,7 +24,7 @@ PROBLEM, WARMED = "train_problem", "train_warmed"
 
 def listed() -> list[JobStatus]:
     """Every job this visitor may see, but the networks of the paper: they are shown on its own page."""
-    return [job for job in looking().list(limit=MOST_LISTED) if job.kind != "network"]
+    return [job for job in read_client().list(limit=MOST_LISTED) if job.kind != "network"]
 
 
 def warm_up(client: Client) -> None:
@@ -43,11 +43,11 @@ def show_queue(jobs: list[JobStatus], selected: str) -> None:
 
 def _queue(was_active: bool, selected: str) -> None:
     try:
-        client = looking()
+        client = read_client()
         jobs = listed()
         held = client.worker().held
     except StoreError as reason:
-        st.error(plain(f"The list of jobs cannot be read: {reason}"))
+        st.error(escaped(f"The list of jobs cannot be read: {reason}"))
         return
     active = [job for job in jobs if under_way(job)]
     if was_active and not active:
@@ -76,7 +76,7 @@ def _heading(active: list[JobStatus], held: bool) -> None:
     if held and waiting:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.warning("The worker was stopped on purpose, so nothing starts.", width="stretch")
-            st.button("Start the worker", key="train_wake", on_click=lambda: asking().start_worker())
+            st.button("Start the worker", key="train_wake", on_click=lambda: write_client().start_worker())
 
 
 def _active_rows(jobs: list[JobStatus], selected: str) -> None:
@@ -121,7 +121,7 @@ def cancel_button(job: JobStatus, key: str, help: str | None = None) -> None:
 
 def cancel(jobs: list[str]) -> None:
     """Stop jobs; in shared mode one that others wait for too goes on for them."""
-    client = looking()
+    client = read_client()
     for job in jobs:
         after = _try(lambda job=job: client.cancel(job))
         if after is not None and after.is_active and after.state != "cancelling":
@@ -130,14 +130,14 @@ def cancel(jobs: list[str]) -> None:
 
 def retry(job: str) -> None:
     """Queue a job again."""
-    _try(lambda: looking().retry(job))
+    _try(lambda: read_client().retry(job))
 
 
 def _try(action: Callable[[], JobStatus]) -> JobStatus | None:
     try:
         return action()
     except (ValueError, StoreError) as reason:
-        st.session_state[PROBLEM] = plain(str(reason))
+        st.session_state[PROBLEM] = escaped(str(reason))
         return None
 
 

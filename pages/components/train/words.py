@@ -7,7 +7,7 @@ from arml_core.jobs import EvaluationSpec, JobStatus
 from arml_core.jobs.spec import GIVEN
 from arml_core.learners.estimation import duration
 
-from ..plain import plain
+from ..markdown import escaped
 from ..runs import changed_words, is_drawn
 
 BADGES = {
@@ -49,7 +49,7 @@ def name_of(job: JobStatus) -> str:
     changed = ""
     if job.kind == "train":
         changed = changed_words(str(job.content["learner"]), job.content["parameters"])
-    return plain(job.title + changed) + seed_words(job)
+    return escaped(job.title + changed) + seed_words(job)
 
 
 def seed_words(job: JobStatus) -> str:
@@ -146,7 +146,7 @@ def state_words(job: JobStatus, held: bool = False) -> str:
 def clause(text: str) -> str:
     """A reason as the end of a sentence (Markdown that formats nothing)."""
     stripped = text.strip()
-    return plain(stripped if stripped.endswith((".", "!", "?")) else f"{stripped}.") if stripped else ""
+    return escaped(stripped if stripped.endswith((".", "!", "?")) else f"{stripped}.") if stripped else ""
 
 
 def sentence(text: str) -> str:

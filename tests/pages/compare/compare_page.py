@@ -11,7 +11,7 @@ from arml_core import ThreatModel
 from arml_core.results import Evaluation
 from pages.components.compare.catalogue import load_catalogue
 from pages.components.compare.charts import Chart, make_charts, resolve
-from pages.components.compare.choices import View
+from pages.components.compare.choices import CompareView
 from tests.test_comparison import attack, certificate
 
 from ..app import alone
@@ -82,5 +82,5 @@ def column(app: AppTest, name: str, table: int = 0) -> dict[str, str]:
 
 def charts_of(**view: Any) -> list[Chart]:
     found = load_catalogue()
-    chosen = View(**view)
+    chosen = CompareView(**view)
     return make_charts(chosen, resolve(chosen, found), found)[0]

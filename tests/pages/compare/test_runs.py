@@ -105,7 +105,7 @@ def test_the_lines_from_the_store_run_and_print_the_pages_table(on_iris, tmp_pat
 def test_the_lines_from_nothing_run_and_print_the_pages_numbers(on_iris, k: int) -> None:
     (chart,) = charts_of(data=("iris",), k=k)
     printed = run_printed(computed_lines(chart, 0.1)).split()
-    numbers = [float(text) for text in printed[-len(chart.contenders[0].evaluations) :]]
+    numbers = [float(text) for text in printed[-len(chart.pairs[0].evaluations) :]]
     expected = [float(arml.robust_error(radii, 0.1)) for _, radii, _ in chart.lines[0].sides()]
     np.testing.assert_allclose(numbers, expected)
 

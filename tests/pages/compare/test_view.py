@@ -19,9 +19,9 @@ from arml_core.reproduce import published
 from arml_core.results import shipped as read_shipped
 from pages.components.compare import catalogue, panels
 from pages.components.compare.catalogue import load_catalogue
-from pages.components.compare.choices import View, names, write_names
+from pages.components.compare.choices import CompareView, names, write_names
 from pages.components.compare.panels import made_table, readable
-from pages.components.plain import plain
+from pages.components.markdown import escaped
 
 from ..app import ROOT, address
 from .compare_page import EVERY, charts_of, column, made, page, words
@@ -112,7 +112,7 @@ def test_certificate_and_attack_of_different_attackers_are_not_drawn_together() 
     assert "Euclidean, ARML: certificate and attack are not drawn together" in why
     assert "the certificate allows every step, the attack stays inside [0, 1]" in why
     app = page(limits="box")
-    assert plain(why) in [found.value for found in app.info]
+    assert escaped(why) in [found.value for found in app.info]
     assert set(column(app, "Certified error").values()) == {"–"}
     assert set(column(app, "Proved safe").values()) == {"0.000"}
     (other,) = charts_of(attack="boundary")
@@ -159,7 +159,7 @@ def test_a_radius_beyond_the_curves_of_a_dataset_is_not_marked_at_their_end(monk
     (chart,) = charts_of()
     top = panels.epsilon_range([chart])[0]
     for epsilon in (top, 1.5 * top):
-        panels._show_curves(chart, 0, epsilon, View(hide=("export",)))
+        panels._show_curves(chart, 0, epsilon, CompareView(hide=("export",)))
     assert marks[0].x == top
     assert marks[1] is None
 

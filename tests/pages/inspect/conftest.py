@@ -1,4 +1,4 @@
-"""A data folder and a desk of its own for every test of the Inspect page."""
+"""A data folder and a task pool of its own for every test of the Inspect page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from arml_core.learners.storage import save_metric
 from arml_core.metric import Metric
 from pages.components.inspect import sources
-from pages.components.inspect.desk import desk
 from pages.components.store import open_store
+from pages.components.task_pool import task_pool
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +24,8 @@ def _own_home(tmp_path, monkeypatch) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _fresh_desk() -> None:
-    desk.clear()
+def _fresh_task_pool() -> None:
+    task_pool.clear()
 
 
 @pytest.fixture

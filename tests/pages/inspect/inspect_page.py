@@ -12,7 +12,7 @@ import arml_core as arml
 from arml_core.datasets import Dataset, fit_scaling
 from arml_core.jobs import Client
 from arml_core.metric import Metric
-from pages.components.inspect.study import Prepared
+from pages.components.inspect.study import PreparedSource
 
 from ..app import alone
 
@@ -61,7 +61,7 @@ def knn_of(name: str, k: int, metric: Any = None) -> tuple[Dataset, arml.Mahalan
     return data, arml.MahalanobisKNN(k, metric=metric).fit(data.X_train, data.y_train)
 
 
-def blobs(apart: float = 9.0, scale: float = 1.0) -> Prepared:
+def blobs(apart: float = 9.0, scale: float = 1.0) -> PreparedSource:
     """Two classes of twelve points, far apart: every answer is right."""
     x = np.concatenate([RNG.normal(size=(12, 3)), RNG.normal(size=(12, 3)) + apart])
     y = np.repeat([0, 1], 12)
@@ -70,7 +70,7 @@ def blobs(apart: float = 9.0, scale: float = 1.0) -> Prepared:
     data = Dataset(
         "", "Blobs", "file", scaling.transform(x * scale), y, np.empty((0, 3)), y[:0], names, ("no", "yes"), scaling
     )
-    return Prepared(data, Metric.identity(3))
+    return PreparedSource(data, Metric.identity(3))
 
 
 def quiet(_: str) -> None:

@@ -13,10 +13,10 @@ import arml_core as arml
 from arml_core.jobs import Client, new_key
 from arml_core.metric import Metric
 from pages.components.inspect import sources
-from pages.components.inspect.choices import View
+from pages.components.inspect.choices import InspectView
 from pages.components.inspect.snippet import metric_lines, point_lines
 from pages.components.inspect.sources import load_catalogue, resolve
-from pages.components.inspect.study import Prepared, Question, begin, pursue
+from pages.components.inspect.study import PointQuestion, PreparedSource, begin, pursue
 
 from ..app import address
 from .inspect_page import RNG, blobs, charts, page, quiet, settled, tile, uploaded, words
@@ -103,11 +103,11 @@ def run_lines(lines: str, folder: Path, monkeypatch) -> str:
 def test_copied_lines_run_as_printed_and_give_the_pages_numbers(k, norm, part, own, monkeypatch, tmp_path) -> None:
     run = Client(start=False).add_metric("iris", Metric.from_components(RNG.normal(size=(3, 4))), title="Three")
     for metric in ("euclidean", run.id[:12]):
-        view = View("iris", metric)
+        view = InspectView("iris", metric)
         source, _ = resolve(view, load_catalogue())
-        ask = Question(part, 5, k, norm, own)
+        ask = PointQuestion(part, 5, k, norm, own)
         printed = run_lines(point_lines(source, ask, 0.3), tmp_path, monkeypatch)
-        prepared = Prepared(*sources.read_source(source, Client(start=False)))
+        prepared = PreparedSource(*sources.read_source(source, Client(start=False)))
         study = pursue(prepared, begin(prepared, ask), 0.3, quiet)
         assert f"votes {study.mark('votes').lower}" in printed.replace("np.float64(", "")
         assert f"the twin is answered {study.twin_answer}" in printed
@@ -122,8 +122,10 @@ def test_copied_lines_of_a_shipped_metric_and_of_an_upload_run(ships, monkeypatc
     ships("iris", "nca", Metric.from_components(RNG.normal(size=(4, 4))), data.fingerprint)
     digest = uploaded(blobs().data)
     for dataset, metric, part in (("iris", "nca", "test"), (digest[:12], "euclidean", "train")):
-        source, _ = resolve(View(dataset, metric), load_catalogue())
-        assert "votes" in run_lines(point_lines(source, Question(part, 1, 3, "l2", False), 0.2), tmp_path, monkeypatch)
+        source, _ = resolve(InspectView(dataset, metric), load_catalogue())
+        assert "votes" in run_lines(
+            point_lines(source, PointQuestion(part, 1, 3, "l2", False), 0.2), tmp_path, monkeypatch
+        )
 
 
 def test_the_page_offers_the_lines_and_a_link() -> None:

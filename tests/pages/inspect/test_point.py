@@ -13,7 +13,7 @@ from arml_core.figures.words import radius_down, radius_near, radius_up
 from arml_core.knn import MahalanobisKNN
 from arml_core.metric import Metric
 from pages.components.inspect.point_view import beyond_white, height_of
-from pages.components.inspect.study import Prepared, Question, begin, changes, hunt, pursue, twin_rows
+from pages.components.inspect.study import PointQuestion, PreparedSource, begin, changes, hunt, pursue, twin_rows
 
 from ..app import address
 from .inspect_page import blobs, charts, knn_of, page, quiet, settled, tile, uploaded, words
@@ -83,9 +83,9 @@ def test_without_pictures_the_change_is_told_feature_by_feature_in_units() -> No
 @pytest.mark.parametrize("k", [1, 4, 5])
 def test_the_trail_never_contradicts_itself_and_the_twin_fools_the_classifier(norm, k) -> None:
     data, knn = knn_of("wine", k)
-    prepared = Prepared(data, Metric.identity(data.n_features))
+    prepared = PreparedSource(data, Metric.identity(data.n_features))
     for part, row in (("test", 4), ("train", 9)):
-        study = begin(prepared, Question(part, row, k, norm, own=False))
+        study = begin(prepared, PointQuestion(part, row, k, norm, own=False))
         pursue(prepared, study, 0.2, quiet)
         if study.wrong:
             continue
@@ -103,8 +103,8 @@ def test_the_trail_never_contradicts_itself_and_the_twin_fools_the_classifier(no
 
 def test_a_longer_search_goes_on_where_the_first_one_stopped() -> None:
     data, _ = knn_of("digits", 5)
-    prepared = Prepared(data, Metric.identity(64))
-    study = begin(prepared, Question("test", 1, 5, "l2", own=False))
+    prepared = PreparedSource(data, Metric.identity(64))
+    study = begin(prepared, PointQuestion("test", 1, 5, "l2", own=False))
     said: list[str] = []
     pursue(prepared, study, 0.05, said.append)
     before = (study.lower, study.upper, len(said))
@@ -136,7 +136,7 @@ def test_too_few_rows_for_theorem_1_are_named_and_the_rest_is_shown() -> None:
 
 def test_before_and_after_are_in_the_datasets_units_and_come_back_to_the_same_point() -> None:
     prepared = blobs(scale=250.0)
-    study = pursue(prepared, begin(prepared, Question("train", 2, 3, "l2", own=False)), 0.2, quiet)
+    study = pursue(prepared, begin(prepared, PointQuestion("train", 2, 3, "l2", own=False)), 0.2, quiet)
     header, rows = twin_rows(prepared.data, study)
     table = {name: [row[k] for row in rows] for k, name in enumerate(header)}
     scaling = prepared.data.scaling
@@ -152,12 +152,12 @@ def test_the_twin_in_the_datasets_units_flips_the_answer_too_or_is_not_given() -
     prepared = blobs(apart=3.0, scale=1e-3)
     data, coarse = prepared.data, []
     scaling = replace(data.scaling, offset=np.full(3, 1e9))  # in these units the numbers have 7 digits left
-    prepared = Prepared(
+    prepared = PreparedSource(
         replace(data, X_train=scaling.transform(scaling.inverse(data.X_train)), scaling=scaling), prepared.metric
     )
     knn = MahalanobisKNN(1).fit(prepared.data.X_train, data.y_train)
     for row in range(24):
-        study = pursue(prepared, begin(prepared, Question("train", row, 1, "l2", own=False)), 0.05, quiet)
+        study = pursue(prepared, begin(prepared, PointQuestion("train", row, 1, "l2", own=False)), 0.05, quiet)
         if study.twin is None:  # answered wrong
             continue
         after = np.array([cells[2] for cells in twin_rows(prepared.data, study)[1]])
@@ -171,7 +171,7 @@ def test_pixels_that_leave_the_range_of_a_picture_are_counted() -> None:
     app = page(row="356", norm="linf")
     (caption,) = [line for line in words(app).splitlines() if "Can you tell the first two apart" in line]
     assert re.search(r"\d+ pixels leave the range from black to white", caption)
-    study = begin(blobs(), Question("train", 2, 3, "l2", own=False))
+    study = begin(blobs(), PointQuestion("train", 2, 3, "l2", own=False))
     for twin, said in ((np.array([0.0, 1.0]), ""), (np.array([0.5, 1.01]), "One pixel leaves")):
         found = beyond_white(replace(study, twin=twin))
         assert found.strip().startswith(said)
@@ -192,10 +192,10 @@ def test_another_one_goes_through_all_rows_and_says_if_there_is_none() -> None:
     prepared = blobs()
     seen, row = [], 0
     for _ in range(24):
-        row = hunt(prepared, Question("train", row, 3, "l2", own=False), "right", quiet)
+        row = hunt(prepared, PointQuestion("train", row, 3, "l2", own=False), "right", quiet)
         seen.append(row)
     assert sorted(seen) == list(range(24))
-    assert hunt(prepared, Question("train", 0, 3, "l2", own=False), "wrong", quiet) is None
+    assert hunt(prepared, PointQuestion("train", 0, 3, "l2", own=False), "wrong", quiet) is None
 
 
 def test_no_such_row_has_its_own_words() -> None:

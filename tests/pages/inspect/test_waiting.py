@@ -7,20 +7,20 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from pages.components.inspect import desk as desk_module
+from pages.components import task_pool as task_pool_module
 from pages.components.inspect import flow, waiting
-from pages.components.inspect.choices import View
+from pages.components.inspect.choices import InspectView
 from pages.components.inspect.controls import HUNT
-from pages.components.inspect.desk import Desk, Task, desk
-from pages.components.inspect.study import Question
-from pages.components.plain import plain
+from pages.components.inspect.study import PointQuestion
+from pages.components.markdown import escaped
+from pages.components.task_pool import Task, TaskPool, task_pool
 
 from .inspect_page import PATIENCE, page, settled, tile
 
 
 def test_a_page_does_not_wait_for_long_work_and_says_what_it_waits_for() -> None:
     go = threading.Event()
-    desk().ask("work", "blocker", False, lambda task: go.wait(PATIENCE))
+    task_pool().ask("work", "blocker", False, lambda task: go.wait(PATIENCE))
     start = time.monotonic()
     app = page(wait=False)
     spent = time.monotonic() - start
@@ -35,9 +35,9 @@ def test_a_page_does_not_wait_for_long_work_and_says_what_it_waits_for() -> None
 
 def test_one_visitors_stop_leaves_the_work_to_another_who_waits_for_it(monkeypatch) -> None:
     monkeypatch.setattr(waiting, "STOP_AFTER", 0.0)
-    monkeypatch.setattr(desk_module, "LATELY", PATIENCE)  # no matter how slowly the two pages run here
+    monkeypatch.setattr(task_pool_module, "LATELY", PATIENCE)  # no matter how slowly the two pages run here
     go = threading.Event()
-    desk().ask("work", "blocker", False, lambda task: go.wait(PATIENCE))
+    task_pool().ask("work", "blocker", False, lambda task: go.wait(PATIENCE))
     try:
         ann, bob = page(wait=False), page(wait=False)
         ann.button(key="inspect_stop").click().run()
@@ -52,7 +52,7 @@ def test_one_visitors_stop_leaves_the_work_to_another_who_waits_for_it(monkeypat
 
 
 def test_what_nobody_waits_for_any_more_is_dropped_and_can_be_asked_for_again() -> None:
-    found, go, started = Desk(), threading.Event(), threading.Event()
+    found, go, started = TaskPool(), threading.Event(), threading.Event()
 
     def slow(task: Task) -> str:
         started.set()
@@ -74,7 +74,7 @@ def test_what_nobody_waits_for_any_more_is_dropped_and_can_be_asked_for_again() 
 
 
 def test_what_goes_wrong_is_told_and_may_be_tried_again() -> None:
-    found = Desk()
+    found = TaskPool()
 
     def fails(task: Task) -> None:
         raise ValueError("the reason")
@@ -87,7 +87,7 @@ def test_what_goes_wrong_is_told_and_may_be_tried_again() -> None:
 
 
 def test_only_one_large_dataset_is_kept_and_it_does_not_hold_up_small_ones() -> None:
-    found, go = Desk(), threading.Event()
+    found, go = TaskPool(), threading.Event()
     large = found.ask("large", "a", True, lambda task: go.wait(PATIENCE))
     small = found.ask("small", "b", False, lambda task: "quick")
     assert small.wait(PATIENCE)
@@ -101,10 +101,10 @@ def test_why_no_other_row_could_be_looked_for_is_never_formatted(monkeypatch) ->
     task = SimpleNamespace(wait=lambda seconds: True, problem="column **x** of [a](b) is gone")
     shelf = SimpleNamespace(ask=lambda *arguments, **options: task, forget=lambda *key: None)
     said: list[str] = []
-    monkeypatch.setattr(flow, "desk", lambda: shelf)
+    monkeypatch.setattr(flow, "task_pool", lambda: shelf)
     monkeypatch.setattr(flow, "session", lambda: "somebody")
     monkeypatch.setattr(flow, "st", SimpleNamespace(session_state={HUNT: True}, warning=said.append))
     source: Any = SimpleNamespace(identity="x", large=False)
     nothing: Any = None
-    assert not flow.find_another(View(), source, nothing, Question("train", 0, 1, "l2", own=False))
-    assert said == [plain("No other row could be looked for: column **x** of [a](b) is gone.")]
+    assert not flow.find_another(InspectView(), source, nothing, PointQuestion("train", 0, 1, "l2", own=False))
+    assert said == [escaped("No other row could be looked for: column **x** of [a](b) is gone.")]

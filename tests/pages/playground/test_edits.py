@@ -8,7 +8,7 @@ import pytest
 
 from pages.components.playground.compute import points_of
 from pages.components.playground.edits import add_point, as_tuples, delete_point, fitting, move_point, with_points
-from pages.components.playground.view import DEFAULT, View
+from pages.components.playground.view import DEFAULT, PlaygroundView
 
 
 def test_a_new_point_is_the_chosen_one() -> None:
@@ -62,7 +62,7 @@ def test_the_last_point_of_a_class_cannot_be_deleted() -> None:
 
 
 def test_there_is_room_for_200_points() -> None:
-    full = View(data="moons", n=200, row=0)
+    full = PlaygroundView(data="moons", n=200, row=0)
     with pytest.raises(ValueError, match="at most 200 points"):
         add_point(full, (0.0, 0.0), 0)
 

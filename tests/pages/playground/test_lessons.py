@@ -10,15 +10,15 @@ import pytest
 from pages.components.playground.compute import Panel, panel_of, points_of
 from pages.components.playground.hints import HIGHLIGHTS
 from pages.components.playground.lessons import CONTROLS, LESSONS, base_view
-from pages.components.playground.view import View
+from pages.components.playground.view import PlaygroundView
 
 
-def panels(view: View) -> dict[str, Panel]:
+def panels(view: PlaygroundView) -> dict[str, Panel]:
     points = points_of(view)
     return {method: panel_of(method, view, points, seconds=2.0) for method in view.methods}
 
 
-def euclidean(view: View) -> Panel:
+def euclidean(view: PlaygroundView) -> Panel:
     return panel_of("euclidean", view, points_of(view), seconds=2.0)
 
 

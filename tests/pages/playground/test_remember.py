@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from pages.components.playground.remember import remember
+from pages.components.content_cache import cached_by_content
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Picture:
 def counted(most):
     calls = []
 
-    @remember(most)
+    @cached_by_content(most)
     def picture(x, k, name=None):
         calls.append(k)
         if k < 0:

@@ -11,7 +11,7 @@ import pytest
 from pages.components.playground.compute import panel_of, points_of
 from pages.components.playground.edits import add_point
 from pages.components.playground.snippet import python_lines
-from pages.components.playground.view import DEFAULT, View
+from pages.components.playground.view import DEFAULT, PlaygroundView
 
 VIEWS = {
     "default": DEFAULT,
@@ -19,8 +19,8 @@ VIEWS = {
     "hand": replace(DEFAULT, methods=("hand", "arml"), epoch=0),
     "epoch": replace(DEFAULT, methods=("euclidean", "arml"), epoch=200),
     "edited": replace(add_point(DEFAULT, (0.0, 1.0), 1), methods=("euclidean", "nca")),
-    "k and norm": View(data="moons", n=20, row=3, k=3, norm="linf", methods=("euclidean", "lfda")),
-    "noise": View(data="blobs", n=12, noise=0.5, seed=4, row=3, k=2, methods=("euclidean", "lfda")),
+    "k and norm": PlaygroundView(data="moons", n=20, row=3, k=3, norm="linf", methods=("euclidean", "lfda")),
+    "noise": PlaygroundView(data="blobs", n=12, noise=0.5, seed=4, row=3, k=2, methods=("euclidean", "lfda")),
 }
 
 

@@ -15,7 +15,7 @@ from pages.components.playground.view import (
     METHODS,
     NORMS,
     PRESETS,
-    View,
+    PlaygroundView,
     from_query,
     rounded,
     to_query,
@@ -27,7 +27,7 @@ coordinate = st.floats(-1000, 1000).map(rounded)
 point = st.tuples(coordinate, coordinate, st.integers(0, 3))
 points = st.lists(point, min_size=1, max_size=20).map(lambda found: ((0.0, 0.0, 0), (1.0, 1.0, 1), *found))
 views = st.builds(
-    View,
+    PlaygroundView,
     data=st.sampled_from(PRESETS),
     n=st.integers(6, 200),
     noise=st.none() | st.floats(0, 1).map(rounded),
@@ -45,13 +45,13 @@ views = st.builds(
 
 
 @given(views)
-def test_a_view_comes_back_from_its_address(view: View) -> None:
+def test_a_view_comes_back_from_its_address(view: PlaygroundView) -> None:
     assert from_query(to_query(view)) == (view, [])
 
 
 @given(st.tuples(coordinate, coordinate))
 def test_a_chosen_place_comes_back_from_its_address(place: tuple[float, float]) -> None:
-    view = View(row=None, at=place)
+    view = PlaygroundView(row=None, at=place)
     assert from_query(to_query(view)) == (view, [])
 
 
@@ -104,6 +104,6 @@ def test_an_unknown_setting_is_named() -> None:
     )
 
 
-@given(st.dictionaries(st.sampled_from([*to_query(View(points=((0, 0, 0),))), "k", "at", "hide"]), st.text()))
+@given(st.dictionaries(st.sampled_from([*to_query(PlaygroundView(points=((0, 0, 0),))), "k", "at", "hide"]), st.text()))
 def test_no_text_in_the_address_raises(query: dict[str, str]) -> None:
     from_query(query)

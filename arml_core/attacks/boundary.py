@@ -1,0 +1,219 @@
+"""The Boundary Attack (Brendel, Rauber and Bethge, ICLR 2018): it only asks the classifier for answers.
+
+From a misclassified point it walks along the decision boundary towards x: each step is a random move on the sphere
+around x, then a small step inwards, kept if the point is still misclassified. Step sizes adapt to the success rates.
+
+The first misclassified point is uniform noise blended with x, as little of it as is needed (50 steps).
+
+Differences to the original: many points are attacked at once, each with random numbers of its own (seeded by the
+seed and the point, so the result does not depend on what else is attacked); the box is optional, without one the noise
+fills the range of the training data; where no noise is misclassified, a training point of another class is the start;
+frozen features stay as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..numerics.error_bounds import gamma
+from ..progress import Callback, report
+from ..threat import ResolvedThreat
+
+STEPS = 25_000
+SPHERICAL_STEP = 0.01
+SOURCE_STEP = 0.01
+CONVERGED = 1e-7  # step sizes below this end the attack on a point
+ADAPTATION = 1.5
+ADAPT_EVERY = 10
+MEMORY = (100, 30)  # trials over which success rates are taken: sphere, step inwards
+BLOCK = 32  # steps of random numbers drawn at once
+NOISE_DRAWS = 50
+BLEND_STEPS = 50
+
+Predict = Callable[[NDArray[np.floating], IntArray], IntArray]
+"""``predict(points, members)``: class codes of perturbed versions of those members."""
+
+
+class _Rates:
+    """Recent successes of one kind of step, one column per point."""
+
+    def __init__(self, length: int, n_points: int) -> None:
+        self.outcomes = np.full((length, n_points), np.nan)
+
+    def add(self, rows: IntArray, success: BoolArray) -> None:
+        self.outcomes[:, rows] = np.roll(self.outcomes[:, rows], 1, axis=0)
+        self.outcomes[0, rows] = success
+
+    def change(self, low: float, high: float) -> FloatArray:
+        """By what to multiply step sizes; points whose steps change start counting anew."""
+        rate = self.outcomes.mean(axis=0)  # NaN until the memory is full
+        with np.errstate(invalid="ignore"):
+            factor = np.where(rate > high, ADAPTATION, np.where(rate < low, 1 / ADAPTATION, 1.0))
+        self.outcomes[:, factor != 1.0] = np.nan
+        return factor
+
+
+def boundary_attack(
+    x: NDArray[np.floating],
+    labels: IntArray,
+    predict: Predict,
+    threat: ResolvedThreat,
+    noise_range: tuple[FloatArray, FloatArray],
+    fallback: NDArray[np.floating],
+    steps: int = STEPS,
+    random_state: int = 0,
+    callback: Callback | None = None,
+) -> tuple[FloatArray, NDArray[np.floating]]:
+    """Sizes of the perturbations found, and the perturbed points.
+
+    Parameters
+    ----------
+    labels : class codes, the classifier's own predictions for `x`.
+    noise_range : (low, high) per feature, where there is no box.
+    fallback : (n, D) a point of another class for each row, where noise does not work.
+    """
+    source = x.astype(np.float64)
+    generators = [_generator(random_state, row) for row in source]
+    targets = _misclassified_noise(source, x.dtype, labels, predict, threat, noise_range, fallback, generators)
+    best = _least_blend(source, x.dtype, labels, predict, threat, targets)
+    sizes = threat.size(np.nan_to_num(best, nan=np.inf) - source)
+    walkers = np.flatnonzero(np.isfinite(sizes))
+    if len(walkers):
+        walk = _Walk(source[walkers], x.dtype, labels[walkers], walkers, best[walkers], predict, threat)
+        walk.run(steps, [generators[b] for b in walkers], callback)
+        best[walkers], sizes[walkers] = walk.best, walk.best_size
+    upper = np.where(np.isfinite(sizes), sizes * (1 + gamma(x.shape[1] + 8)), np.inf)
+    return upper, best.astype(x.dtype)
+
+
+def _misclassified_noise(
+    source: FloatArray,
+    dtype: np.dtype[np.floating],
+    labels: IntArray,
+    predict: Predict,
+    threat: ResolvedThreat,
+    noise_range: tuple[FloatArray, FloatArray],
+    fallback: NDArray[np.floating],
+    generators: list[np.random.Generator],
+) -> FloatArray:
+    """For each point a misclassified one to start from; NaN where there is none."""
+    low, high = noise_range
+    targets = np.full(source.shape, np.nan)
+    for draw in range(NOISE_DRAWS + 1):
+        rows = np.flatnonzero(np.isnan(targets[:, 0]))
+        if not len(rows):
+            break
+        if draw < NOISE_DRAWS:
+            points = np.stack([generators[b].uniform(low, high) for b in rows])
+        else:
+            points = fallback[rows].astype(np.float64)
+        points = threat.keep_within(points.astype(dtype), source[rows])
+        works = predict(points, rows) != labels[rows]
+        targets[rows[works]] = points[works]
+    return targets
+
+
+def _least_blend(
+    source: FloatArray,
+    dtype: np.dtype[np.floating],
+    labels: IntArray,
+    predict: Predict,
+    threat: ResolvedThreat,
+    targets: FloatArray,
+) -> FloatArray:
+    """The first misclassified point on the way from x to its target, in steps of 1/50."""
+    best = targets.copy()
+    waiting = np.flatnonzero(~np.isnan(targets[:, 0]))
+    for step in range(1, BLEND_STEPS):
+        if not len(waiting):
+            break
+        share = step / BLEND_STEPS
+        points = ((1 - share) * source[waiting] + share * targets[waiting]).astype(dtype)
+        points = threat.keep_within(points, source[waiting])
+        flipped = predict(points, waiting) != labels[waiting]
+        best[waiting[flipped]] = points[flipped]
+        waiting = waiting[~flipped]
+    return best
+
+
+class _Walk:
+    """All points on their way, in scaled coordinates ``costs ∘ δ``."""
+
+    def __init__(
+        self,
+        source: FloatArray,
+        dtype: np.dtype[np.floating],
+        labels: IntArray,
+        members: IntArray,
+        best: FloatArray,
+        predict: Predict,
+        threat: ResolvedThreat,
+    ) -> None:
+        self.source, self.dtype, self.labels, self.members = source, dtype, labels, members
+        self.predict, self.threat = predict, threat
+        self.at = best.copy()
+        self.best = best.copy()
+        self.best_size = threat.size(best - source)
+        self.sphere = np.full(len(source), SPHERICAL_STEP)
+        self.inward = np.full(len(source), SOURCE_STEP)
+        self.alive = np.ones(len(source), dtype=bool)
+        self.rates = (_Rates(MEMORY[0], len(source)), _Rates(MEMORY[1], len(source)))
+
+    def run(self, steps: int, generators: list[np.random.Generator], callback: Callback | None) -> None:
+        width = len(self.threat.movable)
+        noise = np.empty((0, 0, 0))
+        for step in range(steps):
+            if step % BLOCK == 0:
+                noise = np.stack([g.standard_normal((BLOCK, width)) for g in generators], axis=1)
+            self._step(noise[step % BLOCK], check=step % ADAPT_EVERY == 0)
+            if step % ADAPT_EVERY == ADAPT_EVERY - 1:
+                report(callback, step + 1, steps, radius=float(np.median(self.best_size)))
+            if not self.alive.any():
+                break
+        report(callback, steps, steps, radius=float(np.median(self.best_size)))
+
+    def _step(self, noise: FloatArray, check: bool) -> None:
+        threat = self.threat
+        rows = np.flatnonzero(self.alive)
+        move = threat.reduce_move(self.at[rows] - self.source[rows])  # from x to the current point
+        radius = np.linalg.norm(move, axis=1, keepdims=True)
+        direction = move / np.maximum(radius, 1e-300)
+        sideways = noise[rows] - np.einsum("nd,nd->n", noise[rows], direction)[:, None] * direction
+        length = np.linalg.norm(sideways, axis=1, keepdims=True)  # 0 where only one feature moves
+        sideways *= np.divide(self.sphere[rows, None] * radius, length, out=np.zeros_like(length), where=length > 0)
+        around = (move + sideways) / np.sqrt(1 + self.sphere[rows, None] ** 2)  # back on the sphere
+        closer = around * (1 - self.inward[rows, None])
+        candidate = self._points(rows, closer)
+        flipped = self.predict(candidate, self.members[rows]) != self.labels[rows]
+        if check:
+            on_sphere = self.predict(self._points(rows, around), self.members[rows]) != self.labels[rows]
+            self._adapt(rows, on_sphere, flipped)
+        kept = rows[flipped]
+        self.at[kept] = candidate[flipped]
+        size = threat.size(self.at[kept] - self.source[kept])
+        better = size < self.best_size[kept]
+        self.best[kept[better]], self.best_size[kept[better]] = self.at[kept[better]], size[better]
+
+    def _points(self, rows: IntArray, moves: FloatArray) -> NDArray[np.floating]:
+        points = (self.source[rows] + self.threat.expand(moves)).astype(self.dtype)
+        return self.threat.keep_within(points, self.source[rows])
+
+    def _adapt(self, rows: IntArray, on_sphere: BoolArray, flipped: BoolArray) -> None:
+        """Larger steps after many successes, smaller ones after many failures; converged points rest."""
+        self.rates[0].add(rows, on_sphere)
+        self.rates[1].add(rows, flipped)
+        factor = self.rates[0].change(0.2, 0.5)
+        self.sphere *= factor
+        self.inward *= factor
+        self.inward *= self.rates[1].change(0.1, 0.25)
+        self.alive &= self.inward >= CONVERGED
+
+
+def _generator(seed: int, row: FloatArray) -> np.random.Generator:
+    digest = hashlib.sha256(np.ascontiguousarray(row).tobytes()).digest()
+    return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32).tolist()])

@@ -1,0 +1,447 @@
+"""The white-box attack: find a small perturbation by choosing who is to be near, and projecting onto that choice.
+
+A prediction changes when t points J of a rival class c are ahead of everybody but a few: the m positives I and the
+o others O that are allowed inside, with ``t + m + o = K`` and t enough to beat m. For a fixed choice the smallest
+such move is a projection (:mod:`.projection`). From several first choices the attack moves to the solution, chooses
+again from what is nearest there, and repeats until the move gets no smaller; then it trades single points in and
+out. Every point it returns has been given to ``predict``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certificates.triplet import Triplets
+from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.error_bounds import gamma
+from ..progress import Callback, report
+from .projection import Neighbourhood, Order
+
+POOL = 128  # training points of each kind (positives, rivals) the search looks at
+ANCHORS = 8
+RIVALS = 3  # classes whose nearest points make a first choice
+TRADED = 2  # local optima that are improved by trading
+CHOICES = 8
+TRADES = 5
+SMALL_POOL = 64  # with so few points around, every kind of first choice is affordable
+STARTING_POINTS = 24
+MOST_CHOICES = 400
+MARGIN = 1e-9
+RETRIES = 16
+BISECTIONS = 40
+
+Predict = Callable[[NDArray[np.floating], IntArray], IntArray]
+"""``predict(points, members)``: class codes of perturbed versions of those members."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Who is to be inside: J of class c, positives I, others O (places within a neighbourhood)."""
+
+    c: int
+    j: IntArray
+    i: IntArray
+    o: IntArray
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for choices that ask for the same."""
+        return (self.c, *(frozenset(places.tolist()) for places in (self.j, self.i, self.o)))
+
+
+def whitebox_attack(
+    triplets: Triplets,
+    x: NDArray[np.floating],
+    labels: IntArray,
+    n_neighbors: int,
+    predict: Predict,
+    exclude: IntArray | None = None,
+    callback: Callback | None = None,
+) -> tuple[FloatArray, NDArray[np.floating]]:
+    """Sizes of perturbations that change the prediction, and the perturbed points.
+
+    Parameters
+    ----------
+    labels : class codes, the classifier's own predictions for `x`.
+
+    Returns
+    -------
+    upper : (n,), +inf where nothing was found.
+    adversarial : (n, D) in x's dtype, NaN rows where nothing was found.
+    """
+    upper = np.full(len(x), np.inf)
+    adversarial = np.full(x.shape, np.nan, dtype=x.dtype)
+    for b in range(len(x)):
+        left_out = None if exclude is None else exclude[b]
+        found = attack_point(triplets, x[b], int(labels[b]), n_neighbors, partial(_for_member, predict, b), left_out)
+        if found is not None:
+            upper[b], adversarial[b] = found
+        report(callback, b + 1, len(x))
+    return upper, adversarial
+
+
+def attack_point(
+    triplets: Triplets,
+    x: NDArray[np.floating],
+    label: int,
+    n_neighbors: int,
+    predict: Callable[[NDArray[np.floating]], IntArray],
+    exclude: IntArray | None = None,
+    start: FloatArray | None = None,
+    traded: int = TRADED,
+) -> tuple[float, NDArray[np.floating]] | None:
+    """The attack on one point: (size, perturbed point), or None where nothing was found."""
+    return _PointAttack(triplets, x, label, n_neighbors, exclude, traded).run(predict, start)
+
+
+def _for_member(predict: Predict, member: int, points: NDArray[np.floating]) -> IntArray:
+    return predict(points, np.full(len(points), member))
+
+
+class _PointAttack:
+    """The attack on one point."""
+
+    def __init__(
+        self,
+        triplets: Triplets,
+        x: NDArray[np.floating],
+        label: int,
+        n_neighbors: int,
+        exclude: IntArray | None,
+        traded: int,
+    ) -> None:
+        self.triplets, self.x, self.label, self.n_neighbors = triplets, x, label, n_neighbors
+        self.traded = traded
+        self.exact_x = x.astype(np.float64)
+        reference = triplets.reference
+        u, slack = reference.embed(self.exact_x[None])
+        self.u = u[0]
+        # One product for all points, to choose a pool from; the pool's own distances are taken from differences.
+        self.d: FloatArray = np.maximum(reference.norms**2 - 2 * (reference.u @ self.u) + self.u @ self.u, 0.0)
+        if exclude is not None:
+            self.d[reference.rank[exclude[exclude >= 0]]] = np.inf
+        self.class_of = reference.label[reference.order]
+        self.margin = max(MARGIN * self._scale(), 16 * float(slack[0]) ** 2)
+        if x.dtype == np.float32:
+            spread = np.linalg.norm(triplets.h, axis=1).max() * np.linalg.norm(self.exact_x)
+            self.margin = max(self.margin, 4 * gamma(1, np.float32) * float(spread))
+        self.pool = self._first_pool()
+
+    def _scale(self) -> float:
+        """A squared distance of those that decide: of as many rivals as can be neighbours, or of all points if less.
+
+        Not of all points alone: to one in a small group far from the others they are all far.
+        """
+        known = np.isfinite(self.d)
+        rivals = self.d[known & (self.class_of != self.label)]
+        all_points = float(np.median(self.d[known]))
+        if not len(rivals):
+            return all_points
+        last = min(self.n_neighbors, len(rivals)) - 1
+        return min(all_points, float(np.partition(rivals, last)[last]))
+
+    def _first_pool(self) -> IntArray:
+        """Places of the nearest positives, the nearest rivals, and some of every class."""
+        per_class = max(4 * self.n_neighbors, POOL // 4)
+        pool = []
+        starts = self.triplets.reference.starts
+        for c in range(self.triplets.reference.n_classes):
+            places = np.arange(starts[c], starts[c + 1])
+            pool.append(_nearest(self.d, places, POOL if c == self.label else per_class))
+        rivals = np.flatnonzero(self.class_of != self.label)
+        pool.append(_nearest(self.d, rivals, POOL))
+        together = np.unique(np.concatenate(pool))
+        return together[np.isfinite(self.d[together])]
+
+    def run(
+        self, predict: Callable[[NDArray[np.floating]], IntArray], start: FloatArray | None
+    ) -> tuple[float, NDArray[np.floating]] | None:
+        """The best point found that `predict` gets wrong, with its size; widens the pool where it was too small."""
+        threat = self.triplets.threat
+        best: tuple[float, NDArray[np.floating]] | None = None
+        for _ in range(RETRIES):
+            place = self._neighbourhood()
+            deltas = self._search(place, start)
+            if not deltas and start is None:
+                start = self._misclassified(predict)
+                if start is not None:
+                    self._widen(threat.reduce_move(start - self.exact_x))
+                    continue
+            if not deltas:
+                return best
+            points = threat.keep_within((self.exact_x + threat.expand(np.stack(deltas))).astype(self.x.dtype), self.x)
+            flipped = predict(points) != self.label
+            sizes = threat.size(points.astype(np.float64) - self.exact_x) * (1 + gamma(len(self.x) + 8))
+            for size, point in zip(sizes[flipped], points[flipped], strict=True):
+                if best is None or size < best[0]:
+                    best = (float(size), point)
+            if flipped[0]:  # deltas are sorted: the smallest one worked
+                return best
+            if not self._widen(deltas[0]):
+                self.margin *= 30
+        return best or self._towards_misclassified(predict)
+
+    def _towards_misclassified(
+        self, predict: Callable[[NDArray[np.floating]], IntArray]
+    ) -> tuple[float, NDArray[np.floating]] | None:
+        """A point on the way to a misclassified one that flips as well, as near as bisecting brings it."""
+        there = self._misclassified(predict)
+        if there is None:
+            return None
+        threat = self.triplets.threat
+        low, high, best = 0.0, 1.0, there.astype(self.x.dtype)
+        for _ in range(BISECTIONS):
+            share = (low + high) / 2
+            point = (self.exact_x + share * (there - self.exact_x)).astype(self.x.dtype)
+            point = threat.keep_within(point[None], self.x[None])
+            if predict(point)[0] != self.label:
+                high, best = share, point[0]
+            else:
+                low = share
+        size = threat.size(best.astype(np.float64) - self.exact_x) * (1 + gamma(len(self.x) + 8))
+        return float(size), best
+
+    def _misclassified(self, predict: Callable[[NDArray[np.floating]], IntArray]) -> FloatArray | None:
+        """The nearest of some training points of other classes that is really misclassified: a last resort."""
+        reference = self.triplets.reference
+        rivals = np.flatnonzero((self.class_of != self.label) & np.isfinite(self.d))
+        rivals = rivals[np.argsort(self.d[rivals])]
+        some = np.union1d(rivals[:POOL], rivals[:: max(1, len(rivals) // POOL)])
+        points = reference.points(reference.order[some]).astype(self.x.dtype)
+        points = self.triplets.threat.keep_within(points, self.x)
+        flipped = np.flatnonzero(predict(points) != self.label)
+        if not len(flipped):
+            return None
+        found = points[flipped].astype(np.float64)
+        return np.asarray(found[self.triplets.threat.size(found - self.exact_x).argmin()])
+
+    def _neighbourhood(self) -> Neighbourhood:
+        triplets = self.triplets
+        room = triplets.threat.room(self.exact_x)
+        difference = triplets.reference.u[self.pool] - self.u
+        return Neighbourhood(
+            triplets.h[self.pool],
+            np.einsum("nr,nr->n", difference, difference),
+            self.class_of[self.pool],
+            triplets.reference.order[self.pool],
+            triplets.reference.twin[triplets.reference.order[self.pool]],
+            room,
+            triplets.threat.norm,
+        )
+
+    def _widen(self, delta: FloatArray) -> bool:
+        """Add the points that are nearest at x + δ but were not in the pool."""
+        keys = self.d - 2 * (self.triplets.h @ delta)
+        nearest = _nearest(keys, np.arange(len(keys)), 4 * self.n_neighbors + 16)
+        wider = np.union1d(self.pool, nearest[np.isfinite(self.d[nearest])])
+        grown = len(wider) > len(self.pool)
+        self.pool = wider
+        return grown
+
+    def _search(self, place: Neighbourhood, start: FloatArray | None) -> list[FloatArray]:
+        """Distinct local optima, smallest first."""
+        found: list[tuple[float, FloatArray]] = []
+        best = np.inf
+        for choice in self._first_choices(place, start):
+            delta = self._descend(place, choice, 1.25 * best)
+            if delta is not None:
+                size = place.size(delta)
+                found.append((size, delta))
+                best = min(best, size)
+        if not found or len(place.d) <= SMALL_POOL:
+            for choice in self._choices_at_training_points(place):
+                delta = self._descend(place, choice, best)
+                if delta is not None:
+                    found.append((place.size(delta), delta))
+                    best = min(best, place.size(delta))
+        if not found and len(place.d) <= SMALL_POOL:
+            tries = (self._descend(place, choice, np.inf) for choice in self._every_choice(place))
+            found = [(place.size(delta), delta) for delta in tries if delta is not None]
+        found.sort(key=lambda pair: pair[0])
+        for size, delta in found[: self.traded]:
+            better = self._trade(place, delta)
+            if place.size(better) < size:
+                found.append((place.size(better), better))
+        found.sort(key=lambda pair: pair[0])
+        return [delta for _, delta in found[:3]]
+
+    def _first_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice]:
+        """Choices worth a descent, none of them twice."""
+        seen = set()
+        for choice in self._some_choices(place, start):
+            if choice is not None and choice.key not in seen:
+                seen.add(choice.key)
+                yield choice
+
+    def _some_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice | None]:
+        if start is not None:
+            yield self._choose(place, self.triplets.threat.reduce_move(start - self.exact_x))
+        still = np.zeros(place.h.shape[1])
+        rivals = [c for c in np.unique(place.label) if c != self.label]
+        reach = {c: np.sort(place.d[place.label == c])[: self.n_neighbors // 2 + 1].mean() for c in rivals}
+        for c in sorted(rivals, key=lambda c: reach[c])[:RIVALS]:
+            yield self._around(place, int(c), place.keys(still), still)
+            yield self._tipping(place, int(c), place.keys(still))
+        anchors = self._anchors(place)
+        for anchor, to_anchor in zip(anchors, _squared_distances(place.h[anchors], place.h), strict=True):
+            c = int(place.label[anchor])
+            choice = self._around(place, c, to_anchor, still)
+            if choice is None:
+                continue
+            yield choice
+            reached = place.project([(np.array([anchor]), self._back(place, c, choice.i))], self.margin)
+            if reached is not None:  # who is near once the anchor alone is ahead?
+                yield self._around(place, c, place.keys(reached), reached)
+
+    def _choices_at_training_points(self, place: Neighbourhood) -> Iterator[Choice]:
+        """What wins at training points and halfway between them: first choices where no class has a majority."""
+        threat = self.triplets.threat
+        near = np.argsort(place.d)[:STARTING_POINTS]
+        points = self.triplets.reference.points(place.index[near])
+        middles = [(points[a] + points[b]) / 2 for a in range(min(len(near), 12)) for b in range(a)]
+        seen = set()
+        for point in [*points, *middles]:
+            choice = self._choose(place, threat.reduce_move(threat.keep_within(point, self.exact_x) - self.exact_x))
+            if choice is not None and choice.key not in seen:
+                seen.add(choice.key)
+                yield choice
+
+    def _every_choice(self, place: Neighbourhood) -> Iterator[Choice]:
+        """Ways to choose J and I of a majority, nearest first, up to a limit: for regions no other start reaches."""
+        nobody = np.empty(0, dtype=np.intp)
+        positives = place.nearest(np.flatnonzero(place.label == self.label), place.d, len(place.d))
+        for c in np.unique(place.label[place.label != self.label]):
+            t, m = self._split(int(c), 0) or (0, 0)
+            members = place.nearest(np.flatnonzero(place.label == c), place.d, len(place.d))
+            if not 1 <= t <= len(members):
+                continue
+            pairs = itertools.product(itertools.combinations(members, t), itertools.combinations(positives, m))
+            for j, i in itertools.islice(pairs, MOST_CHOICES):
+                yield Choice(int(c), np.array(j, dtype=np.intp), np.array(i, dtype=np.intp), nobody)
+
+    def _anchors(self, place: Neighbourhood) -> IntArray:
+        """The rivals that are cheapest to bring ahead of the nearest positives."""
+        positives = np.flatnonzero(place.label == self.label)
+        rivals = np.flatnonzero(place.label != self.label)
+        k = self.n_neighbors // 2 + 1
+        near = positives[np.argsort(place.d[positives])[: 4 * k]]
+        below = np.sqrt(np.maximum(_squared_distances(place.h[rivals], place.h[near]), 1e-300))
+        ahead = (place.d[rivals][:, None] - place.d[near]) / below
+        cost = -np.sort(-ahead, axis=1)[:, min(k, len(near)) - 1]
+        count = ANCHORS if self.n_neighbors > 1 else 4 * ANCHORS
+        return rivals[np.argsort(cost)[:count]]
+
+    def _split(self, c: int, others: int) -> tuple[int, int] | None:
+        """(t, m) with t + m + others = K and t just enough to beat m positives; None if there is no such split."""
+        slots = self.n_neighbors - others
+        t = slots // 2 + 1 if c > self.label or slots % 2 else slots // 2
+        return (t, slots - t) if t >= 1 else None
+
+    def _around(self, place: Neighbourhood, c: int, nearness: FloatArray, delta: FloatArray) -> Choice | None:
+        """J: the points of class c that are nearest by `nearness`; I: the nearest positives at x + δ."""
+        split = self._split(c, 0)
+        members = np.flatnonzero(place.label == c)
+        if split is None or len(members) < split[0]:
+            return None
+        j = members[np.argsort(nearness[members])[: split[0]]]
+        positives = np.flatnonzero(place.label == self.label)
+        i = positives[np.argsort(place.keys(delta)[positives])[: split[1]]]
+        return Choice(c, j, i, np.empty(0, dtype=np.intp))
+
+    def _choose(self, place: Neighbourhood, delta: FloatArray) -> Choice | None:
+        """The cheapest choice that x + δ already fulfils: the winner there, and whom it may leave inside."""
+        keys = place.keys(delta)
+        inside = place.nearest(np.arange(len(keys)), keys, self.n_neighbors)
+        votes = np.bincount(place.label[inside], minlength=self.triplets.reference.n_classes)
+        winner = int(votes.argmax())
+        return None if winner == self.label else self._tipping(place, winner, keys)
+
+    def _tipping(self, place: Neighbourhood, c: int, keys: FloatArray) -> Choice | None:
+        """How class c wins with those inside who are of neither class: just enough of c, the nearest, by `keys`."""
+        inside = place.nearest(np.arange(len(keys)), keys, self.n_neighbors)
+        others = inside[(place.label[inside] != c) & (place.label[inside] != self.label)]
+        split = self._split(c, len(others))
+        members, positives = (np.flatnonzero(place.label == kind) for kind in (c, self.label))
+        if split is None or len(members) < split[0]:
+            return None
+        j = place.nearest(members, keys, split[0])
+        i = place.nearest(positives, keys, split[1])
+        return Choice(c, j, i, others)
+
+    def _orders(self, place: Neighbourhood, choice: Choice) -> list[Order]:
+        """What a choice asks for: J ahead of all who are not inside, and O ahead of the positives if they count."""
+        outside = self._back(place, choice.c, np.concatenate([choice.i, choice.o]))
+        orders: list[Order] = [(choice.j, outside)]
+        swing = len(choice.i) + len(choice.o) - len(choice.j)
+        if len(choice.o) and (swing > 0 or (swing == 0 and choice.c > self.label)):
+            orders.append((choice.o, outside[place.label[outside] == self.label]))
+        return orders
+
+    def _back(self, place: Neighbourhood, c: int, inside: IntArray) -> IntArray:
+        """Everybody who is neither of class c nor allowed inside."""
+        outside = place.label != c
+        outside[inside] = False
+        return np.flatnonzero(outside)
+
+    def _descend(
+        self, place: Neighbourhood, choice: Choice, limit: float, near: FloatArray | None = None
+    ) -> FloatArray | None:
+        """Project, choose again at the solution, and repeat while the move gets smaller."""
+        best: FloatArray | None = None
+        for _ in range(CHOICES):
+            size = limit if best is None else place.size(best)
+            delta = place.project(self._orders(place, choice), self.margin, size, near if best is None else best)
+            if delta is None or (best is not None and place.size(delta) > size * (1 - 1e-7)):
+                break
+            best = delta
+            again = self._choose(place, delta)
+            if again is None:
+                break
+            choice = again
+        return best
+
+    def _trade(self, place: Neighbourhood, delta: FloatArray) -> FloatArray:
+        """Try to swap one point that holds the move back against the next one in line, as long as that helps."""
+        improved = True
+        while improved:
+            improved = False
+            for choice in self._trades(place, delta):
+                candidate = self._descend(place, choice, place.size(delta) * (1 - 1e-6), delta)
+                if candidate is not None and place.size(candidate) < place.size(delta):
+                    delta, improved = candidate, True
+                    break
+        return delta
+
+    def _trades(self, place: Neighbourhood, delta: FloatArray) -> Iterator[Choice]:
+        base = self._choose(place, delta)
+        if base is None:
+            return
+        keys = place.keys(delta)
+        positives = np.setdiff1d(np.flatnonzero(place.label == self.label), base.i)
+        blocking = positives[np.argsort(keys[positives])[:TRADES]]
+        for b in blocking:  # let a positive that blocks inside, in exchange for one that is inside
+            for out in base.i[np.argsort(-keys[base.i])[:2]]:
+                yield Choice(base.c, base.j, np.append(base.i[base.i != out], b), base.o)
+        members = np.setdiff1d(np.flatnonzero(place.label == base.c), base.j)
+        waiting = members[np.argsort(keys[members])[:TRADES]]
+        last = base.j[np.argsort(-keys[base.j])[:2]]
+        for a in waiting:  # take the next of the class in place of the one that is furthest
+            for out in last:
+                yield Choice(base.c, np.append(base.j[base.j != out], a), base.i, base.o)
+
+
+def _nearest(values: FloatArray, places: IntArray, count: int) -> IntArray:
+    if len(places) <= count:
+        return places
+    return places[np.argpartition(values[places], count - 1)[:count]]
+
+
+def _squared_distances(a: FloatArray, b: FloatArray) -> FloatArray:
+    squares: FloatArray = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
+    return squares

@@ -1,0 +1,213 @@
+"""Lower bounds on the robust radius from triplets alone: the paper's Theorem 1, and counting votes.
+
+Both are order statistics of ``S_m(j)``, the (m+1)-th largest ε̃₊(i, j) over the positives i: the negative j can be
+among the neighbours while all but m positives are further away only if ‖δ‖ ≥ S_m(j).
+
+`theorem1` (odd K, k = (K+1)/2): a flip needs at least k negatives among the K neighbours and at most k-1
+positives, so ‖δ‖ is at least the k-th smallest S_{k-1}.
+
+`votes` looks at how a flip can come about. With exactly m positives among the K neighbours and class c the
+winner, all K-m negatives satisfy S_m(j) ≤ ‖δ‖, and so do the at least t of class c, with
+``t = max(m + [c loses a tie against y], ⌈(K-m)/(C-1)⌉, 1)``. The bound is the smallest, over all such cases
+(m, c), of the larger of the two order statistics. It holds for every K and every number of classes and is
+never below `theorem1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..numerics.parallel import in_parallel
+from ..progress import Callback, report
+from .candidates import WIDTH, Candidates, by_length, find_candidates
+from .triplet import Triplets
+from .triplet_rows import TripletRows
+
+FIRST_ROWS = 2  # rows beyond the fewest that can decide, in the first round
+MORE_ROWS = 8
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to flip a prediction: m positives stay among the neighbours, and t members of class c come in."""
+
+    m: int
+    c: int | None  # None: any class (Theorem 1 counts negatives only)
+    t: int
+    negatives: int  # how many negatives must come in altogether
+
+
+def theorem1_cases(k: int) -> list[Case]:
+    """Theorem 1 as a single case: K = 2k - 1."""
+    return [Case(m=k - 1, c=None, t=k, negatives=k)]
+
+
+def votes_cases(y: int, n_neighbors: int, counts: IntArray) -> list[Case]:
+    """Every case that can happen with `counts` training points per class."""
+    positives, negatives = int(counts[y]), int(counts.sum() - counts[y])
+    rivals = int(np.count_nonzero(counts)) - int(positives > 0)
+    cases = []
+    for m in range(min(n_neighbors - 1, positives) + 1):
+        incoming = n_neighbors - m
+        if incoming > negatives:
+            continue
+        for c in np.flatnonzero(counts):
+            if c == y:
+                continue
+            t = max(m + int(c > y), -(-incoming // rivals), 1)
+            if t <= min(incoming, int(counts[c])):
+                cases.append(Case(m=m, c=int(c), t=t, negatives=incoming))
+    return cases
+
+
+@dataclass(frozen=True)
+class Group:
+    """Test points that share a label and the number of training points of each class."""
+
+    members: IntArray
+    label: int
+    counts: IntArray
+
+
+def groups(labels: IntArray, exclude: IntArray | None, triplets: Triplets, chunk: int) -> Iterator[Group]:
+    """Split test points into groups of at most `chunk`; `exclude` holds training indices padded with -1."""
+    reference = triplets.reference
+    counts = np.tile(reference.counts, (len(labels), 1))
+    if exclude is not None:
+        b, e = np.nonzero(exclude >= 0)
+        np.subtract.at(counts, (b, reference.label[exclude[b, e]]), 1)
+    keys, which = np.unique(np.column_stack([labels, counts]), axis=0, return_inverse=True)
+    for g, key in enumerate(keys):
+        members = np.flatnonzero(which.ravel() == g)
+        for start in range(0, len(members), chunk):
+            yield Group(members[start : start + chunk], int(key[0]), key[1:])
+
+
+def triplet_bound(
+    triplets: Triplets,
+    x: FloatArray,
+    labels: IntArray,
+    n_neighbors: int,
+    method: str,
+    exclude: IntArray | None = None,
+    callback: Callback | None = None,
+) -> FloatArray:
+    """`theorem1` or `votes` for test points that the classifier gets right, rounded down.
+
+    Parameters
+    ----------
+    labels : class codes, the classifier's own predictions for `x`.
+    exclude : (n, e) training indices to leave out per point, padded with -1, or None.
+    """
+    lower = np.empty(len(x))
+
+    def bound(group: Group) -> FloatArray:
+        left_out = None if exclude is None else exclude[group.members]
+        return _group_bound(triplets, x[group.members], group, n_neighbors, method, left_out)
+
+    done = 0
+    parts = groups(labels, exclude, triplets, triplets.reference.distance_bounds.chunk_rows())
+    for group, found in in_parallel(bound, parts):
+        lower[group.members] = found
+        done += len(group.members)
+        report(callback, done, len(x))
+    return lower
+
+
+def _group_bound(
+    triplets: Triplets, x: FloatArray, group: Group, n_neighbors: int, method: str, exclude: IntArray | None
+) -> FloatArray:
+    if method == "theorem1":
+        cases = theorem1_cases((n_neighbors + 1) // 2)
+    else:
+        cases = votes_cases(group.label, n_neighbors, group.counts)
+    if not cases:
+        return np.full(len(x), np.inf)  # no training set of this size can outvote the label
+    if any(case.m >= group.counts[group.label] for case in cases):
+        return np.zeros(len(x))  # with every positive inside, nothing holds the negatives back
+    places = None
+    if exclude is not None:
+        places = np.where(exclude >= 0, triplets.reference.rank[exclude], -1)
+    return _bound_with_lists(triplets, x, group.label, cases, max(WIDTH, 8 * n_neighbors), places)
+
+
+def _bound_with_lists(
+    triplets: Triplets, x: FloatArray, label: int, cases: list[Case], width: int, exclude: IntArray | None
+) -> FloatArray:
+    """The bound from lists of `width` negatives, and from longer ones where these leave it open."""
+    rows = TripletRows(triplets, x, label, exclude)
+    bound, candidates, enough = _screened_bound(triplets, rows, cases, width, exclude)
+    short = np.flatnonzero(~enough)
+    needed = candidates.promising(short, bound[short])
+    del candidates  # it holds a bound for every pair
+    for part, length in by_length(needed, width + 1):
+        some = short[part]
+        left_out = None if exclude is None else exclude[some]
+        bound[some] = _bound_with_lists(triplets, x[some], label, cases, length, left_out)
+    return bound
+
+
+def _screened_bound(
+    triplets: Triplets, rows: TripletRows, cases: list[Case], width: int, exclude: IntArray | None
+) -> tuple[FloatArray, Candidates, BoolArray]:
+    """The bound from full rows of the most promising negatives, these, and for which test points they were enough.
+
+    TripletRows are added in rising order of their lower bounds until the order statistics over the rows so far are no
+    larger than any remaining bound: the rest cannot change them.
+    """
+    deepest = max(case.m for case in cases)
+    candidates = find_candidates(triplets, rows, deepest, width, exclude)
+    place, n_test = candidates.place, len(candidates.place)
+    limit = np.column_stack([candidates.bound, candidates.rest])
+    classes = triplets.reference.label[triplets.reference.order[place]]
+    values = np.full((*place.shape, deepest + 1), np.inf)
+    used = np.zeros(n_test, dtype=np.intp)
+    bound = np.full(n_test, np.inf)
+    active = np.arange(n_test)
+    step = min(case.negatives for case in cases) + FIRST_ROWS
+    while len(active):
+        columns = used[active, None] + np.arange(step)
+        wanted = (columns < place.shape[1]) & (
+            np.take_along_axis(limit[active], np.minimum(columns, place.shape[1]), axis=1) < bound[active, None]
+        )
+        b, offset = np.nonzero(wanted)
+        b, column = active[b], columns[b, offset]
+        values[b, column] = rows.largest(b, place[b, column], deepest + 1)
+        used[active] += wanted.sum(axis=1)
+        far = int(used.max())
+        bound[active] = order_statistics(values[active, :far], classes[active, :far], cases)
+        more = (used[active] < place.shape[1]) & (limit[active, used[active]] < bound[active])
+        active, step = active[more], MORE_ROWS
+    open_limit = np.minimum(limit[np.arange(n_test), used], candidates.rest)  # a listed bound may exceed the rest's
+    return bound, candidates, ~(open_limit < bound)
+
+
+def order_statistics(values: FloatArray, classes: IntArray, cases: list[Case]) -> FloatArray:
+    """The smallest over `cases` of the larger of its two order statistics.
+
+    `values` is (n, J, m+1): S_0 … S_m of J negatives, +inf where unknown; `classes` (n, J) their classes.
+    """
+    best = np.full(len(values), np.inf)
+    n_columns = values.shape[1]
+    for m in sorted({case.m for case in cases}):
+        here = [case for case in cases if case.m == m and max(case.negatives, case.t) <= n_columns]
+        if not here:
+            continue
+        order = np.argsort(values[:, :, m], axis=1)
+        sorted_values = np.take_along_axis(values[:, :, m], order, axis=1)
+        overall = sorted_values[:, here[0].negatives - 1]
+        if here[0].c is None:
+            best = np.minimum(best, overall)
+            continue
+        sorted_classes = np.take_along_axis(classes, order, axis=1)
+        member = sorted_classes[:, :, None] == np.array([case.c for case in here])
+        count = np.cumsum(member, axis=1)
+        short = (count < np.array([case.t for case in here])).sum(axis=1)  # columns before the t-th member
+        padded = np.column_stack([sorted_values, np.full(len(values), np.inf)])
+        in_class = np.take_along_axis(padded, short, axis=1)
+        best = np.minimum(best, np.maximum(in_class, overall[:, None]).min(axis=1))
+    return best

@@ -1,0 +1,161 @@
+"""Which negatives can matter for a test point: cheap lower bounds on S_m(j), and the few j that need more.
+
+``S_m(j)`` is the (m+1)-th largest ε̃₊(i, j) over the positives i. Two bounds, each valid and each paid for only
+where the one before leaves doubt:
+
+(a) ``‖h_i - h_j‖ ≤ a_i + a_j`` with ``a = ‖h_x - h‖``: the m+1 nearest positives alone give every j a bound, with
+    no denominators at all;
+(b) for the `WIDTH` smallest of those, true denominators to the nearest positives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.distance_bounds import BoundedRows
+from .triplet import Triplets
+from .triplet_rows import TripletRows
+
+WIDTH = 96
+NEAREST = 48
+SAFETY = 1 - 1e-5  # covers the float32 rounding of the last few operations
+GATHER_BYTES = 16 * 2**20
+NOTHING = 1e-30  # added to denominators: 0/0, where nothing is known, becomes 0
+
+
+@dataclass
+class Candidates:
+    """The most promising negatives of each test point, by rising lower bound on S_m.
+
+    ``place[b]`` are places in class order, ``bound[b]`` the lower bounds on S_m, and ``rest[b]`` bounds S_m of
+    every negative that is not listed. The last of `bound` may exceed `rest`: they were sharpened, it was not.
+    `coarse` holds bound (a) of all points, in units of `unit`.
+    """
+
+    place: IntArray
+    bound: FloatArray
+    rest: FloatArray
+    coarse: torch.Tensor
+    unit: float
+
+    def promising(self, which: IntArray, below: FloatArray) -> IntArray:
+        """How long a list of each test point in `which` must be to hold every negative with a bound under `below`."""
+        coarse = self.coarse[torch.from_numpy(which).to(self.coarse.device)]
+        limit = torch.from_numpy(below / self.unit).to(coarse)
+        limit = torch.nextafter(limit, torch.full_like(limit, torch.inf))  # float32 may have rounded it down
+        return (coarse < limit[:, None]).sum(dim=1).cpu().numpy()
+
+
+def by_length(needed: IntArray, shortest: int) -> list[tuple[IntArray, int]]:
+    """Test points in parts whose lists are of similar length: the part, and a length that is enough for it."""
+    order = np.argsort(needed, kind="stable")
+    doubling = np.floor(np.log2(np.maximum(needed[order], shortest)))
+    parts = np.split(order, np.flatnonzero(np.diff(doubling)) + 1)
+    return [(part, max(shortest, int(needed[part].max()))) for part in parts if len(part)]
+
+
+def find_candidates(
+    triplets: Triplets, rows: TripletRows, m: int, width: int, exclude: IntArray | None, nearest: int = NEAREST
+) -> Candidates:
+    """Candidates for S_m; every test point has at least m+1 positives.
+
+    `exclude` holds places in class order that do not exist for a test point, padded with -1. Bound (b) uses the
+    `nearest` positives.
+    """
+    reference = triplets.reference
+    screened = reference.distance_bounds.query(rows.u, rows.slack)
+    if exclude is not None:
+        b, e = np.nonzero(exclude >= 0)
+        screened.lower[torch.from_numpy(b), torch.from_numpy(exclude[b, e])] = torch.inf
+    away = _upper_h_distances(triplets, rows, screened)
+
+    start, stop = rows.positives.start, rows.positives.stop
+    p_high = screened.lower[:, start:stop] + screened.width(rows.positives)
+    n_nearest = min(stop - start, max(nearest, 4 * (m + 1)))
+    near = torch.topk(p_high, n_nearest, dim=1, largest=False)
+    near_place = near.indices + start
+    reach = away.gather(1, near_place[:, : m + 1]).amax(dim=1)
+
+    below = away.add_(reach[:, None] + NOTHING)
+    bound = (screened.lower - near.values[:, m : m + 1]).div_(below)
+    bound.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=0.0)  # errors that overflow: nothing is known
+    if exclude is not None:
+        bound[screened.lower == torch.inf] = torch.inf
+    bound[:, start:stop] = torch.inf
+    n_negatives = len(reference) - (stop - start)
+    width = min(width, n_negatives)
+    bound.clamp_(min=0)
+    first = torch.topk(bound, min(width + 1, n_negatives), dim=1, largest=False)
+    unit = 0.5 * SAFETY * triplets.radius_unit  # from the screen's units to radii
+    coarse = first.values
+    beyond = coarse[:, width] if n_negatives > width else torch.full_like(reach, torch.inf)
+    place = first.indices[:, :width]
+    sharper = _with_denominators(triplets, screened, place, near_place, near.values, m)
+    bound_b, order = torch.sort(torch.maximum(coarse[:, :width], sharper), dim=1)
+    place = place.gather(1, order)
+    # float64 before the units come in: radii may be far outside float32's range
+    sharpened, rest = (unit * values.double().cpu().numpy() for values in (bound_b, beyond))
+    return Candidates(place.cpu().numpy(), sharpened, rest, bound, unit)
+
+
+def _upper_h_distances(triplets: Triplets, rows: TripletRows, screened: BoundedRows) -> torch.Tensor:
+    """Upper bounds on ‖h_x - h_i‖_q for all i, divided by h's scale."""
+    side = screened.side
+    if triplets.shares_u:
+        return screened.upper_distances()
+    h, h_slack = triplets.embed(rows.u, rows.slack)
+    if triplets.threat.dual_norm == 2:
+        own = triplets.distance_bounds.query(h, h_slack)
+        return own.upper_distances().to(side.dtype)
+    device = triplets.reference.device
+    distances = torch.cdist(
+        torch.from_numpy(h).to(device), torch.from_numpy(triplets.h).to(device), p=triplets.threat.dual_norm
+    )
+    distances += torch.from_numpy(triplets.h_slack).to(device)
+    distances += torch.from_numpy(h_slack).to(device)[:, None]
+    return distances.mul_((1 + 1e-6) / triplets.h_scale).to(side.dtype)
+
+
+def _with_denominators(
+    triplets: Triplets,
+    screened: BoundedRows,
+    place: torch.Tensor,
+    near_place: torch.Tensor,
+    near_value: torch.Tensor,
+    m: int,
+) -> torch.Tensor:
+    """Bound (b): the (m+1)-th largest ε̃₊(i, j) over the nearest positives i only, in the units of bound (a)."""
+    result = torch.empty_like(place, dtype=screened.side.dtype)
+    n_movable = triplets.h.shape[1]
+    step = max(1, GATHER_BYTES // (8 * n_movable * (place.shape[1] + near_place.shape[1])))
+    for start in range(0, len(place), step):
+        part = slice(start, start + step)
+        below = _gathered_denominators(triplets, place[part], near_place[part]).to(result.dtype)
+        ahead = screened.lower[part].gather(1, place[part])[:, :, None] - near_value[part, None, :]
+        ahead.div_(below.add_(NOTHING))
+        # the largest alone is found many times faster than the first of a list
+        result[part] = ahead.amax(dim=2) if m == 0 else torch.topk(ahead, m + 1, dim=2).values[:, :, m]
+    return result.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)  # inf - inf: bound (a) knows j is left out
+
+
+def _gathered_denominators(triplets: Triplets, place: torch.Tensor, near_place: torch.Tensor) -> torch.Tensor:
+    """Upper bounds on ‖h_i - h_j‖_q for each row's own places j and positives i, divided by h's scale."""
+    device = triplets.reference.device
+    if triplets.threat.dual_norm == 2:
+        side = triplets.distance_bounds.single
+        left, right = side.matrix[place, :-1], side.matrix[near_place, :-1]
+        gram = torch.bmm(left, right.transpose(1, 2))
+        squares = gram.mul_(-2)
+        squares += side.squares[place][:, :, None] + side.squares[near_place][:, None, :]
+        squares += (
+            (side.magnitude[place][:, :, None] + side.magnitude[near_place][:, None, :]).square_().mul_(side.gamma)
+        )
+        return squares.clamp_(min=0).sqrt_()
+    h, slack = torch.from_numpy(triplets.h).to(device), torch.from_numpy(triplets.h_slack).to(device)
+    result = torch.cdist(h[place], h[near_place], p=triplets.threat.dual_norm)
+    result += slack[place][:, :, None] + slack[near_place][:, None, :]
+    return result.mul_((1 + 1e-6) / triplets.h_scale)

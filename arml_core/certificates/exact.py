@@ -1,0 +1,329 @@
+"""The exact robust radius of a 1-NN classifier in ℓ2 (the paper's Section 3.4 and Algorithms 2 and 3).
+
+A flip means that some negative j becomes the nearest point: ``(h_i - h_j)ᵀδ ≤ (d(x,x_i) - d(x,x_j)) / 2`` for every
+positive i. For each j that is a convex quadratic program; the radius is the smallest of their optima. Triplet
+bounds rule out all but one or two j. Their programs are solved by constraint generation: start from the most
+binding positives, solve, add what is violated, and stop when nothing is or when j can no longer win.
+
+Nothing rests on a solver having converged. The lower side is the dual bound ``(Σ λ_i b_i) / ‖Σ λ_i a_i‖`` of the
+multipliers found, evaluated from the data with its rounding error subtracted (any λ ≥ 0 gives a valid one); the
+upper side is the size of a point that ``predict`` was seen to misclassify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..numerics.error_bounds import gamma, norm
+from ..numerics.parallel import in_parallel
+from ..progress import Callback, report
+from .bounds import Group, groups
+from .candidates import NEAREST, WIDTH, Candidates, by_length, find_candidates
+from .exactness import bounds_meet
+from .least_distance import least_distance
+from .triplet import Triplets
+from .triplet_rows import TripletRows
+
+MARGIN = 1e-10  # how far inside the solution is kept, relative to the squared distance
+MARGIN_STEPS = (1.0, 1e2, 1e4, 1e5)
+NEW_CONSTRAINTS = 4
+MAX_ROUNDS = 100
+ROWS_AT_ONCE = 4
+NEAREST_OF_MANY = 16  # positives that rule out most negatives of a long list
+DUAL_BYTES = 16 * 2**20
+
+Flips = Callable[[NDArray[np.floating], IntArray], BoolArray]
+"""``flips(points, members)``: which of the points, perturbed versions of those members, are misclassified."""
+
+
+@dataclass
+class Interval:
+    """Both sides of the radius of each test point, and the points that prove the upper side."""
+
+    lower: FloatArray
+    upper: FloatArray
+    adversarial: NDArray[np.floating]
+    exact: BoolArray
+
+
+@dataclass
+class RadiusProgram:
+    """The quadratic program of one test point b and one negative j."""
+
+    b: int
+    j: int
+    floor: float  # the triplet bound S_0(j)
+    chosen: list[int] = field(default_factory=list)  # constraints to solve with: places within the positives
+    basis: list[int] = field(default_factory=list)  # constraints of the last solution, and their multipliers
+    multipliers: FloatArray = field(default_factory=lambda: np.empty(0))
+    delta: FloatArray | None = None
+    size: float = np.inf  # of delta; +inf where no δ meets the constraints
+    settled: bool = False
+
+
+def exact_radius(
+    triplets: Triplets,
+    x: NDArray[np.floating],
+    labels: IntArray,
+    flips: Flips,
+    exclude: IntArray | None = None,
+    callback: Callback | None = None,
+) -> Interval:
+    """The radius of each test point, all of them classified as `labels` by 1-NN, ℓ2 without a box."""
+    n = len(x)
+    result = Interval(np.empty(n), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(n, dtype=bool))
+
+    def fill(group: Group) -> None:
+        members = group.members
+        if group.counts.sum() == group.counts[group.label]:
+            result.lower[members] = np.inf  # no other class is left to win
+            return
+        places = None
+        if exclude is not None:
+            left_out = exclude[members]
+            places = np.where(left_out >= 0, triplets.reference.rank[left_out], -1)
+        search = _GroupSearch(triplets, x[members], group.label, places)
+        search.run()
+        result.lower[members] = search.lower
+        search.attack(flips, members, result)
+
+    done = 0
+    chunk = min(256, triplets.reference.distance_bounds.chunk_rows())
+    for group, _ in in_parallel(fill, groups(labels, exclude, triplets, chunk)):
+        done += len(group.members)
+        report(callback, done, n)
+    result.lower = np.minimum(result.lower, result.upper)
+    result.exact = bounds_meet(result.lower, result.upper, triplets, x, 1, exclude)
+    return result
+
+
+class _GroupSearch:
+    """The search for a chunk of test points with one label."""
+
+    def __init__(self, triplets: Triplets, x: NDArray[np.floating], label: int, exclude: IntArray | None) -> None:
+        self.triplets, self.x, self.exclude, self.label = triplets, x, exclude, label
+        self.rows = TripletRows(triplets, x.astype(np.float64), label, exclude)
+        self.lower = np.full(len(x), np.inf)
+        self.incumbent = np.full(len(x), np.inf)
+        self.solved: list[list[RadiusProgram]] = [[] for _ in x]
+        self._h = torch.from_numpy(triplets.h[self.rows.positives]).to(triplets.reference.device)
+        self._indices = triplets.reference.order[self.rows.positives]
+
+    def run(self) -> None:
+        """Fill `lower`, `incumbent` and `solved`, with wider candidate lists where the first was too short."""
+        self._with_lists(np.arange(len(self.x)), WIDTH, self.rows)
+        problems = [problem for found in self.solved for problem in found]
+        np.minimum.at(self.lower, [problem.b for problem in problems], self._dual_bounds(problems))
+
+    def _with_lists(self, members: IntArray, width: int, rows: TripletRows) -> None:
+        left_out = None if self.exclude is None else self.exclude[members]
+        nearest = NEAREST if width <= WIDTH else NEAREST_OF_MANY
+        candidates = find_candidates(self.triplets, rows, 0, width, left_out, nearest)
+        short = self._search(members, candidates)
+        needed = candidates.promising(short, self.incumbent[members[short]])
+        del candidates  # it holds a bound for every pair
+        for part, length in by_length(needed, width + 1):
+            some = members[short[part]]
+            fewer = None if self.exclude is None else self.exclude[some]
+            self._with_lists(
+                some, length, TripletRows(self.triplets, self.x[some].astype(np.float64), self.label, fewer)
+            )
+
+    def _search(self, members: IntArray, candidates: Candidates) -> IntArray:
+        """Solve the programs that can matter; returns which of the members had a candidate list that was too short."""
+        place = candidates.place
+        limit = np.column_stack([candidates.bound, candidates.rest])
+        floor = np.full(place.shape, np.inf)  # S_0 of the rows computed so far, +inf once solved
+        used = np.zeros(len(members), dtype=np.intp)
+        known = {(int(b), problem.j) for b in members for problem in self.solved[b]}
+        everyone = np.arange(len(members))
+        while True:
+            best = floor.argmin(axis=1)
+            best_floor = floor[everyone, best]
+            open_limit = limit[everyone, used]
+            horizon = np.minimum(self.incumbent[members], best_floor)
+            expand = np.flatnonzero((used < place.shape[1]) & (open_limit < horizon))
+            solve = np.flatnonzero((best_floor < self.incumbent[members]) & ~np.isin(everyone, expand))
+            if not len(expand) and not len(solve):
+                break
+            if len(expand):
+                self._expand(members, expand, place, limit, floor, used)
+            problems = [RadiusProgram(int(members[a]), int(place[a, best[a]]), best_floor[a]) for a in solve]
+            floor[solve, best[solve]] = np.inf
+            problems = [p for p in problems if (p.b, p.j) not in known]
+            self._solve(problems, 1.0, self.incumbent)
+            for problem in problems:
+                self.solved[problem.b].append(problem)
+                self.incumbent[problem.b] = min(self.incumbent[problem.b], problem.size)
+        open_limit = np.minimum(limit[everyone, used], candidates.rest)  # a listed bound may exceed the rest's
+        unsolved = np.minimum(floor.min(axis=1), open_limit)
+        short = open_limit < self.incumbent[members]
+        self.lower[members] = np.where(short, np.inf, unsolved)
+        return np.flatnonzero(short)
+
+    def _expand(
+        self,
+        members: IntArray,
+        which: IntArray,
+        place: IntArray,
+        limit: FloatArray,
+        floor: FloatArray,
+        used: IntArray,
+    ) -> None:
+        """Compute S_0 for the next few candidates of `which`."""
+        columns = used[which, None] + np.arange(ROWS_AT_ONCE)
+        inside = columns < place.shape[1]
+        bound = np.take_along_axis(limit[which], np.minimum(columns, place.shape[1]), axis=1)
+        wanted = inside & (bound < self.incumbent[members[which], None])
+        a, offset = np.nonzero(wanted)
+        a, column = which[a], columns[a, offset]
+        floor[a, column] = self.rows.largest(members[a], place[a, column], 1)[:, 0]
+        used[which] += wanted.sum(axis=1)
+
+    def _solve(self, problems: list[RadiusProgram], margin_factor: float, cutoff: FloatArray) -> None:
+        """Constraint generation for many programs at once; the violation check is one matrix product."""
+        if not problems:
+            return
+        b = np.array([p.b for p in problems])
+        j = np.array([p.j for p in problems])
+        n, n_error = self.rows.negative_distances(b, j)
+        below = self.triplets.denominators(j, self.rows.positives).cpu().numpy()
+        margin = margin_factor * self._margin(b, n, n_error, below)
+        slack = (self.rows.p[b] - n[:, None]) / 2 - margin[:, None]  # (h_i - h_j)ᵀδ ≤ slack
+        slack[self.rows.p_high[b] == np.inf] = np.inf
+        twin, order = self.triplets.reference.twin, self.triplets.reference.order
+        slack[twin[self._indices] == twin[order[j]][:, None]] = np.inf  # an M-identical positive never interferes
+        distance = -slack / below
+        for problem, places in zip(problems, _most_violated(distance), strict=True):
+            if not problem.chosen:
+                problem.chosen = places
+        active = np.arange(len(problems))
+        for _ in range(MAX_ROUNDS):
+            for a in active:
+                self._solve_chosen(problems[int(a)], slack[a], cutoff)
+            active = active[[not problems[int(a)].settled for a in active]]
+            if not len(active):
+                break
+            self._add_violated([problems[int(a)] for a in active], slack[active], below[active], margin[active])
+            active = active[[not problems[int(a)].settled for a in active]]
+
+    def _margin(self, b: IntArray, n: FloatArray, n_error: FloatArray, below: FloatArray) -> FloatArray:
+        """How much closer than every positive j should come, so that rounding cannot undo it."""
+        margin = np.maximum(MARGIN * n, 8 * (n_error + self.rows.p_error[b].min(axis=1)))
+        if self.x.dtype == np.float32:
+            rounding = gamma(1, np.float32) * np.linalg.norm(self.x[b].astype(np.float64), axis=1)
+            margin = np.maximum(margin, 2 * rounding * np.median(below, axis=1))
+        return np.asarray(margin)
+
+    def _solve_chosen(self, problem: RadiusProgram, slack: FloatArray, cutoff: FloatArray) -> None:
+        chosen = np.array(problem.chosen, dtype=np.intp)
+        h = self.triplets.h
+        problem.basis = list(problem.chosen)
+        normals = h[problem.j] - h[chosen + self.rows.positives.start]
+        lengths = np.sqrt(np.einsum("id,id->i", normals, normals))
+        offsets = -slack[chosen]
+        if not len(chosen) or offsets.max() <= 0:
+            problem.delta, problem.size, problem.multipliers = np.zeros(h.shape[1]), 0.0, np.zeros(len(chosen))
+            return
+        if not lengths.all():  # a constraint without a direction: met, or never met
+            still = lengths == 0
+            lengths[still] = np.where(offsets[still] > 0, offsets[still], 1.0)
+            offsets[still] = np.maximum(offsets[still], 0.0)
+        problem.delta, multipliers, feasible = least_distance(normals / lengths[:, None], offsets / lengths)
+        with np.errstate(over="ignore"):  # infinite: too far to be asked about
+            problem.size = float(np.linalg.norm(problem.delta)) if feasible else np.inf
+        problem.multipliers = multipliers / lengths
+        problem.settled = not feasible or problem.size > cutoff[problem.b] * (1 + 1e-9)
+
+    def _add_violated(
+        self, problems: list[RadiusProgram], slack: FloatArray, below: FloatArray, margin: FloatArray
+    ) -> None:
+        delta = np.stack([p.delta for p in problems if p.delta is not None])
+        products = (torch.from_numpy(delta).to(self._h.device) @ self._h.T).cpu().numpy()
+        own = np.einsum("qd,qd->q", delta, self.triplets.h[[p.j for p in problems]])
+        violation = products - own[:, None] - slack
+        violation[violation <= margin[:, None] / 2] = -np.inf
+        for problem, worst in zip(problems, _most_violated(violation / below), strict=True):
+            fresh = [i for i in worst if i not in problem.chosen]
+            if not fresh:
+                problem.settled = True
+                continue
+            binding = [i for i, weight in zip(problem.basis, problem.multipliers, strict=True) if weight > 0]
+            problem.chosen = binding + fresh
+
+    def _dual_bounds(self, problems: list[RadiusProgram]) -> FloatArray:
+        """A valid lower bound on each program's optimum from its multipliers, rounded down."""
+        bounds = np.array([p.floor for p in problems])
+        proving = [q for q, p in enumerate(problems) if (p.multipliers > 0).any()]
+        step = max(1, DUAL_BYTES // (8 * self.x.shape[1] * max((len(problems[q].basis) for q in proving), default=1)))
+        for start in range(0, len(proving), step):
+            some = proving[start : start + step]
+            bounds[some] = self._merged([problems[q] for q in some], bounds[some])
+        return bounds
+
+    def _merged(self, problems: list[RadiusProgram], floor: FloatArray) -> FloatArray:
+        """The same where every program has a multiplier: its constraints, weighted by them, added up to one."""
+        reference, threat = self.triplets.reference, self.triplets.threat
+        used = [p.multipliers > 0 for p in problems]
+        counts = np.array([u.sum() for u in used])
+        first, of = np.cumsum(counts) - counts, np.repeat(np.arange(len(problems)), counts)
+        # any positive factor will do
+        weight = np.concatenate([p.multipliers[u] / p.multipliers.max() for p, u in zip(problems, used, strict=True)])
+        chosen = np.concatenate([np.array(p.basis)[u] for p, u in zip(problems, used, strict=True)])
+        positives = reference.points(self._indices[chosen])
+        negatives = reference.points(reference.order[[p.j for p in problems]])
+        x = self.rows.x[[p.b for p in problems]]
+        _, p_high = self.triplets.distance_interval(x[of], positives)
+        n_low, _ = self.triplets.distance_interval(x, negatives)
+        terms = weight * (n_low[of] - p_high) / 2
+        rounding = gamma(int(counts.max()) + 8)
+        above = np.add.reduceat(terms, first) - rounding * np.add.reduceat(np.abs(terms), first)
+        difference = weight[:, None] * (negatives[of] - positives)
+        merged = np.add.reduceat(np.abs(difference), first, axis=0)
+        vector = threat.reduce(reference.metric.apply(np.add.reduceat(difference, first, axis=0)))
+        error = threat.reduce(reference.metric.absolute_apply(merged)) * (reference.gamma + 2 * rounding)
+        below = norm(np.abs(vector) + error) * (1 + gamma(vector.shape[1] + 8))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = np.where((below == 0) & (above > 0), np.inf, above / below)
+        bound[self.triplets.underflows(vector, error, merged)] = -np.inf
+        return np.where(bound > floor, bound, floor)  # the floor where it is not a number, too
+
+    def attack(self, flips: Flips, members: IntArray, result: Interval) -> None:
+        """Turn solutions into points that are really misclassified, stepping further inside where needed."""
+        queue = {b: sorted(problems, key=lambda p: p.size) for b, problems in enumerate(self.solved)}
+        no_limit = np.full(len(self.x), np.inf)
+        for attempt in range(3):
+            trying = {b: problems[attempt] for b, problems in queue.items() if len(problems) > attempt}
+            for factor in MARGIN_STEPS:
+                trying = {b: p for b, p in trying.items() if not np.isfinite(result.upper[members[b]])}
+                if factor > 1 or attempt > 0:
+                    trying = {b: RadiusProgram(b, p.j, p.floor, chosen=p.basis) for b, p in trying.items()}
+                    self._solve(list(trying.values()), factor, no_limit)
+                self._record(flips, members, result, [p for p in trying.values() if np.isfinite(p.size)])
+
+    def _record(self, flips: Flips, members: IntArray, result: Interval, problems: list[RadiusProgram]) -> None:
+        if not problems:
+            return
+        threat = self.triplets.threat
+        b = np.array([p.b for p in problems])
+        delta = threat.expand(np.stack([p.delta for p in problems if p.delta is not None]))
+        points = (self.x[b].astype(np.float64) + delta).astype(self.x.dtype)
+        fooled = flips(points, members[b])
+        moved = points[fooled].astype(np.float64) - self.x[b[fooled]].astype(np.float64)
+        at = members[b[fooled]]
+        result.upper[at] = threat.size(moved) * (1 + gamma(points.shape[1] + 8))
+        result.adversarial[at] = points[fooled]
+
+
+def _most_violated(violation: FloatArray) -> list[list[int]]:
+    """The places of the few largest finite entries of each row."""
+    count = min(NEW_CONSTRAINTS, violation.shape[1])
+    places = np.argpartition(violation, -count, axis=1)[:, -count:]
+    finite = np.take_along_axis(violation, places, axis=1) > -np.inf
+    return [row[kept].tolist() for row, kept in zip(places, finite, strict=True)]

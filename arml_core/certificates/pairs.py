@@ -1,0 +1,145 @@
+"""Joint constraints: several negatives must be beaten together, which costs more than the dearest of them alone.
+
+For one positive i, bringing j and j' both ahead of i means entering two half-spaces ``g·δ ≥ s`` (unit normals, signed
+offsets). Any weights λ ≥ 0 merge them into one, so ``‖δ‖ ≥ (λ s + λ' s') / ‖λ g + λ' g'‖``; the best weights are known
+in closed form. ``w_m(j, j')`` is the (m+1)-th largest of these over the positives i: at most m of them may stay ahead.
+
+A flip by case (m, c, t) needs K-m negatives, at least t of class c, all of whose pairs cost at most ‖δ‖: a clique in
+the graph of cheap pairs. Peeling off negatives with too few cheap partners shows at which radius there is none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..numerics.error_bounds import TINY, gamma
+from .bounds import Case
+from .triplet import Triplets
+from .triplet_rows import TripletRows
+
+MOST_NEGATIVES = 160
+MOST_POSITIVES = 128
+BLOCK = 24
+SAFETY = 1 - 1e-12
+
+
+class PairGraph:
+    """Costs of single negatives and of pairs of them, for one test point.
+
+    Attributes
+    ----------
+    place : (n,) negatives, as places in class order; `classes` their classes.
+    weight : (n, n, depth) lower bounds w_m(j, j') for m < depth; the diagonal holds S_m(j).
+    rest : a lower bound on S_m, for every m < depth, of all negatives that are not in the graph.
+    """
+
+    def __init__(self, triplets: Triplets, rows: TripletRows, b: int, place: IntArray, depth: int, rest: float) -> None:
+        self.place, self.rest = place, rest
+        self.classes = triplets.reference.label[triplets.reference.order[place]]
+        offsets, normals, near = self._half_spaces(triplets, rows, b, place, depth)
+        n = len(place)
+        self.weight = np.zeros((n, n, depth))
+        blocks = range(0, n, BLOCK) if triplets.threat.norm == 2 else range(0)  # the closed form is for ℓ2
+        for start in blocks:
+            part = np.arange(start, min(start + BLOCK, n))
+            self.weight[part] = self._pair_weights(triplets, offsets, normals, near, place, part, depth)
+        single = -np.sort(-np.maximum(offsets, 0.0), axis=1)[:, :depth]
+        self.weight[np.arange(n), np.arange(n)] = single
+        own = np.maximum(single[:, None, :], single[None, :, :])
+        self.weight = np.maximum(self.weight, own)  # beating both costs at least as much as beating the dearer one
+
+    def _half_spaces(
+        self, triplets: Triplets, rows: TripletRows, b: int, place: IntArray, depth: int
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Signed offsets s[j, i] and lengths of h_j - h_i for the positives that hold j back most.
+
+        The numerators are rounded down and the lengths up. A negative offset may so come out too large; that is sound,
+        because offset, normal and cosine are all divided by the same length.
+        """
+        n, n_error = rows.negative_distances(np.full(len(place), b), place)
+        below = triplets.denominators(place, rows.positives).cpu().numpy()
+        numerator = (n - n_error)[:, None] - rows.p_high[b]
+        finite = np.isfinite(rows.p_high[b])
+        with np.errstate(divide="ignore", invalid="ignore"):  # rows in one place: the numerator, rounded down, is < 0
+            offset = np.where(finite, numerator / (2 * below), -np.inf)
+        offset *= np.where(offset > 0, SAFETY, 1 / SAFETY)
+        useful = np.sort(offset, axis=0)[-min(len(place), 8) :].mean(axis=0)
+        count = min(len(useful), max(MOST_POSITIVES, 4 * depth))
+        near = np.argpartition(-useful, count - 1)[:count]
+        near = near[finite[near]]
+        return offset[:, near], below[:, near], near + rows.positives.start
+
+    def _pair_weights(
+        self,
+        triplets: Triplets,
+        offset: FloatArray,
+        length: FloatArray,
+        near: IntArray,
+        place: IntArray,
+        part: IntArray,
+        depth: int,
+    ) -> FloatArray:
+        h = triplets.h
+        centre = h[near].mean(axis=0)  # products of centred vectors lose fewer digits
+        hj, hi = h[place] - centre, h[near] - centre
+        ji = hj @ hi.T  # (n, p)
+        jj = hj[part] @ hj.T  # (q, n)
+        product = jj[:, :, None] - ji[part][:, None, :] - ji[None] + np.einsum("pd,pd->p", hi, hi)
+        scale = float(max(np.einsum("nd,nd->n", hj, hj).max(), np.einsum("pd,pd->p", hi, hi).max()))
+        error = 8 * gamma(h.shape[1] + 8) * scale + 4 * float(triplets.h_slack.max()) * np.sqrt(scale)
+        lengths = np.maximum(length[part][:, None, :] * length[None], TINY)
+        cosine = np.clip((product + error) / lengths, -1.0, 1.0)  # rounded up: the half-spaces look more alike
+        s, other = offset[part][:, None, :], offset[None]
+        with np.errstate(invalid="ignore"):
+            a, b = np.maximum(s - cosine * other, 0.0), np.maximum(other - cosine * s, 0.0)
+            above = a * s + b * other
+            below = np.sqrt(a * a + 2 * cosine * a * b + b * b)
+            joint = np.where(below > 0, above * SAFETY / below, 0.0)
+        joint = np.nan_to_num(np.maximum(joint, 0.0), nan=0.0)
+        count = min(depth, joint.shape[2])
+        top = -np.sort(np.partition(-joint, count - 1, axis=2)[:, :, :count], axis=2)
+        weights = np.zeros((len(part), len(place), depth))
+        weights[:, :, :count] = top
+        return weights
+
+    def bound_within(self, case: Case, w: tuple[int, ...], pool: BoolArray, upper: float) -> float:
+        """The smallest radius at which the case still has its clique, as far as peeling can tell.
+
+        The negatives `w` are taken and only those in `pool` are left; at most `upper`.
+        """
+        weight = self.weight[:, :, case.m]
+        alive = pool.copy()
+        for j in w:
+            alive &= weight[:, j] < upper
+        places = np.flatnonzero(alive)
+        chosen = np.isin(places, w)
+        if chosen.sum() < len(w):
+            return upper
+        weight = weight[np.ix_(places, places)]
+        in_class = self.classes[places] == case.c
+        if not _has_core(weight < upper, chosen, in_class, case):
+            return upper
+        values = np.unique(weight[weight < upper])
+        low, high = 0, len(values)  # the first value at which the case is possible; `upper` if none is
+        while low < high:
+            middle = (low + high) // 2
+            if _has_core(weight <= values[middle], chosen, in_class, case):
+                high = middle
+            else:
+                low = middle + 1
+        return float(values[low]) if low < len(values) else upper
+
+
+def _has_core(cheap: BoolArray, chosen: BoolArray, in_class: BoolArray, case: Case) -> bool:
+    """Whether enough negatives are left when those with too few cheap partners are peeled off, round after round."""
+    alive = np.diag(cheap).copy()
+    for j in np.flatnonzero(chosen):
+        alive &= cheap[j]
+    while True:
+        partners = cheap & alive & alive[:, None]  # the diagonal counts the negative itself
+        keep = alive & (partners.sum(axis=1) >= case.negatives) & ((partners & in_class).sum(axis=1) >= case.t)
+        if (keep == alive).all():
+            break
+        alive = keep
+    return bool(alive.sum() >= case.negatives and (alive & in_class).sum() >= case.t and alive[chosen].all())

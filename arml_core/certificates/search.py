@@ -1,0 +1,362 @@
+"""`search`: both sides of the radius, brought together as far as a time budget allows.
+
+Starts from the `votes` bound below and the white-box attack above. Where at most two features can move, the radius is
+exact, in every norm: read off the lines on which the answer can change (:mod:`.bisectors`), or, for one feature and
+among many ties, found by a walk from region to region (:mod:`.plane`). Otherwise branch and bound (:mod:`.branch`)
+raises the lower side, and what it finds on the way lowers the upper one. Both sides are valid whenever it stops. With
+a box and more than two movable features, the two starting bounds are returned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.error_bounds import gamma
+from ..progress import Callback, report
+from .bisectors import Edges, flipping_edges
+from .bounds import Case, votes_cases
+from .branch import BranchAndBound, HalfSpaces
+from .candidates import find_candidates
+from .exact import Interval
+from .exactness import bounds_meet, neighbor_distance, operator_norm
+from .pairs import MOST_NEGATIVES, PairGraph
+from .region_walk import PlanarProblem, walk
+from .triplet import Triplets, distance_error
+from .triplet_rows import TripletRows
+
+LIST_WIDTH = 1024
+POSITIVES = 256
+FAR = 100.0  # widths of the data: how far the plane is searched where nothing is known to flip
+ANGLES, SIZES = 32, 32  # of the first look around
+MOST_CROSSED = 8
+ROWS_AT_ONCE = 4096
+STEPS_ACROSS = (0.1, 1e-2, 1e-3, 1e-5, 1e-7)
+STEPS_INSIDE = tuple(10.0**k for k in range(-10, 0))
+
+Attack = Callable[[FloatArray | None], tuple[float, NDArray[np.floating]] | None]
+"""``attack(start)``: the best misclassified point found from `start` (None: from scratch), as (size, point)."""
+
+
+@dataclass
+class PointSearch:
+    """The search for one test point, which the classifier gives the class `label`.
+
+    `exclude` are training indices left out for this point; `predict` gives class codes for perturbed versions of x.
+    """
+
+    triplets: Triplets
+    x: NDArray[np.floating]
+    label: int
+    n_neighbors: int
+    exclude: IntArray
+    predict: Callable[[NDArray[np.floating]], IntArray]
+    attack: Attack
+    lower: float
+    upper: float = np.inf
+    adversarial: NDArray[np.floating] | None = None
+
+    def run(self, budget: float, max_nodes: int | None = None) -> None:
+        """Bring `lower` and `upper` together for up to `budget` seconds, and up to `max_nodes` of branch and bound."""
+        started = time.perf_counter()
+        if np.isinf(self.lower):
+            return
+        if len(self.triplets.threat.movable) <= 2:
+            self._search_plane(started, budget)
+        else:
+            self._try(None)
+            if self.lower < self.upper and self.triplets.threat.box is None:
+                self._branch(_deadline(started, budget), max_nodes)
+        self.lower = min(self.lower, self.upper)
+
+    def _try(self, start: FloatArray | None) -> None:
+        found = self.attack(start)
+        if found is not None and found[0] < self.upper:
+            self.upper, self.adversarial = found
+
+    def _search_plane(self, started: float, budget: float) -> None:
+        near, width = self._lengths()
+        if width == 0:
+            return  # neither the data nor a distance gives any length to look at
+        self._glance(near, width)
+        attacked = np.isinf(self.upper)
+        if attacked:
+            self._try(None)
+        limit = self._limit(width)
+        proved = self._prove(limit, started, budget, attacked)
+        if self.upper < limit / 2 and not self._met(proved):  # keys in play are smaller now, and so is what they blur
+            proved = max(proved, self._prove(self.upper, started, budget, attacked=True))
+        if self.adversarial is not None and not self._met(proved):
+            self._try(self.adversarial.astype(np.float64))  # slide into the corner that stepping only came near
+        self.lower = max(self.lower, min(proved, self.upper))
+
+    def _lengths(self) -> tuple[float, float]:
+        """A length around x, and the width of the data: how far to look, as the attacker measures it."""
+        reference, threat = self.triplets.reference, self.triplets.threat
+        left_out = self.exclude[None] if len(self.exclude) else None
+        near = float(neighbor_distance(self.triplets, self.x[None], self.n_neighbors, left_out)[0])
+        width = reference.spread(threat) or near  # what can move may have the same value in every row
+        if width == 0 and (strength := operator_norm(self.triplets)) > 0:
+            u, _ = reference.embed(self.x[None])
+            width = float(np.linalg.norm(reference.u - u, axis=1).max()) / strength
+        return min(near, width) or width, width
+
+    def _limit(self, width: float) -> float:
+        return self.upper if np.isfinite(self.upper) else FAR * max(width, self.lower)
+
+    def _met(self, proved: float) -> bool:
+        left_out = self.exclude[None] if len(self.exclude) else None
+        sides = np.array([min(proved, self.upper)]), np.array([self.upper])
+        return bool(bounds_meet(*sides, self.triplets, self.x[None], self.n_neighbors, left_out)[0])
+
+    def _prove(self, limit: float, started: float, budget: float, attacked: bool) -> float:
+        """Below which size nothing flips, looking no further than `limit`; what is seen to flip lowers `upper`."""
+        norm = self.triplets.threat.norm
+        plane = self._plane(limit)
+        two = len(self.triplets.threat.movable) == 2
+        edges = flipping_edges(plane, _deadline(started, budget)) if two else None
+        if edges is not None:
+            found = min(edges.distance.min(initial=np.inf), plane.limit)
+            self._cross(edges)
+        else:
+            if not attacked:
+                self._try(None)  # the nearer the upper side, the shorter the walk
+            plane = self._plane(min(limit, self.upper), whole=True)
+            found = walk(plane, _deadline(started, budget), self._step_into)
+        corner = np.linalg.norm(np.maximum(-plane.low, plane.high), ord=norm)
+        if corner < plane.limit and found >= plane.limit:
+            return np.inf  # the rectangle was the box itself, and nothing in it flips
+        return float(found * (1 - 1e-8) - 1e-11 * plane.limit)
+
+    def _plane(self, limit: float, whole: bool = False) -> PlanarProblem:
+        x = self.x.astype(np.float64)
+        return planar_problem(self.triplets, x, self.label, self.n_neighbors, self.exclude, limit, whole)
+
+    def _glance(self, near: float, width: float) -> None:
+        """A first upper side: the smallest of some steps all around that changes the answer."""
+        threat = self.triplets.threat
+        angles = np.arange(ANGLES) * (2 * np.pi / ANGLES)
+        around = np.stack([np.cos(angles), np.sin(angles)], axis=1)[:, : len(threat.movable)]
+        around = around[np.abs(around).max(axis=1) > 0]
+        around /= np.linalg.norm(around, ord=threat.norm, axis=1, keepdims=True)
+        sizes = np.geomspace(max(self.lower, 1e-3 * near), 4 * width + self.lower, SIZES)
+        points, sizes = self._moved((sizes[:, None, None] * around).reshape(-1, around.shape[1]))
+        flipped = np.flatnonzero(self.predict(points) != self.label)
+        if len(flipped):
+            best = flipped[sizes[flipped].argmin()]
+            self.upper, self.adversarial = float(sizes[best]), points[best]
+
+    def _cross(self, edges: Edges) -> None:
+        """Enter the flipped side of the nearest edge that has room for a point."""
+        for k in range(min(len(edges.distance), MOST_CROSSED)):
+            if edges.distance[k] >= self.upper:
+                return
+            for step in STEPS_ACROSS:  # the largest that is still in the region beside this edge
+                inside = edges.middle[k] + step * edges.length[k] * edges.across[k]
+                if self.predict(self._moved(inside[None])[0])[0] != self.label:
+                    if self._step_into(edges.nearest[k], inside):
+                        return
+                    break
+
+    def _moved(self, moves: FloatArray) -> tuple[NDArray[np.floating], FloatArray]:
+        """x after each of the moves, as far as the box allows, and their sizes, rounded up."""
+        threat, x = self.triplets.threat, self.x.astype(np.float64)
+        points = threat.keep_within((x + threat.expand(moves)).astype(self.x.dtype), self.x)
+        return points, threat.size(points.astype(np.float64) - x) * (1 + gamma(points.shape[1] + 8))
+
+    def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:
+        """Find the first of a few points, ever deeper inside a region, that is really misclassified."""
+        moves = np.array([nearest + step * (inside - nearest) for step in STEPS_INSIDE])
+        points, sizes = self._moved(moves[:, : len(self.triplets.threat.movable)])
+        flipped = np.flatnonzero(self.predict(points) != self.label)
+        if len(flipped) and sizes[flipped[0]] < self.upper:
+            self.upper, self.adversarial = float(sizes[flipped[0]]), points[flipped[0]]
+        return len(flipped) > 0
+
+    def _branch(self, deadline: float, max_nodes: int | None) -> None:
+        reference = self.triplets.reference
+        counts = reference.counts - np.bincount(reference.label[self.exclude], minlength=reference.n_classes)
+        cases = votes_cases(self.label, self.n_neighbors, counts)
+        if any(case.m >= counts[self.label] for case in cases):
+            return
+        places = reference.rank[self.exclude][None] if len(self.exclude) else None
+        rows = TripletRows(self.triplets, self.x.astype(np.float64)[None], self.label, places)
+        search = self._prepare(rows, cases, places)
+        if search is None:
+            return
+        search.run(deadline, max_nodes)
+        tried = 0
+        for delta in sorted(search.leaves, key=lambda delta: float(np.linalg.norm(delta))):
+            size = float(np.linalg.norm(delta, ord=self.triplets.threat.norm))
+            if size < self.upper * (1 - 1e-6) and tried < 3:
+                tried += 1
+                self._try(self.x.astype(np.float64) + self.triplets.threat.expand(delta * (1 + 1e-6)))
+        self.lower = max(self.lower, min(search.lower, self.upper))
+
+    def _prepare(self, rows: TripletRows, cases: list[Case], places: IntArray | None) -> BranchAndBound | None:
+        triplets = self.triplets
+        depth = max(case.m for case in cases) + 1
+        found = find_candidates(triplets, rows, depth - 1, LIST_WIDTH, places)
+        promising = int(np.count_nonzero(found.bound[0] < self.upper))
+        count = min(promising, MOST_NEGATIVES)
+        following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed
+        rest = float(following.min(initial=found.rest[0]))
+        if rest <= self.lower or count == 0:
+            self.lower = max(self.lower, min(rest, self.upper))
+            return None
+        place = found.place[0][:count]
+        graph = PairGraph(triplets, rows, 0, place, depth, rest)
+        n, n_error = rows.negative_distances(np.zeros(count, dtype=np.intp), place)
+        nearest = np.argsort(rows.p_high[0])[:POSITIVES]
+        nearest = nearest[np.isfinite(rows.p_high[0][nearest])]
+        positives = nearest + rows.positives.start
+        local = HalfSpaces(
+            triplets.h[place],
+            triplets.h[positives],
+            n - n_error,
+            rows.p_high[0][nearest],
+            triplets.h_slack[place],
+            triplets.h_slack[positives],
+            triplets.threat.norm,
+        )
+        return BranchAndBound(local, graph, cases, self.upper)
+
+
+def _deadline(started: float, budget: float) -> float:
+    """When what begins now has to end: it has at least half the budget, however long an attack before it took."""
+    return max(started + budget, time.perf_counter() + budget / 2)
+
+
+def planar_problem(
+    triplets: Triplets, x: FloatArray, label: int, n_neighbors: int, exclude: IntArray, limit: float, whole: bool
+) -> PlanarProblem:
+    """The training points that can be among the neighbours of x + δ, in training order.
+
+    For ‖δ‖ ≤ `limit`; with `whole` for every δ whose features move by at most that, so that regions are right up to
+    the corners of the rectangle.
+    """
+    reference, threat = triplets.reference, triplets.threat
+    metric = reference.metric
+    room = threat.room(x)
+    down, up = room if room is not None else (np.full(len(threat.movable), np.inf),) * 2
+    low, high = -np.minimum(down, limit), np.minimum(up, limit)
+    farthest = np.maximum(-low, high)
+    columns = np.linalg.norm(metric.components[:, threat.movable] / threat.costs, axis=0)
+    reach = float(columns @ farthest)  # ‖Gδ‖ is at most this
+    if not whole:
+        reach = min(reach, operator_norm(triplets) * limit)
+    blur = reference.gamma * float(metric.magnitude(threat.expand(farthest)))  # of G(x + δ - x_a), on top of G(x - x_a)
+
+    u, slack = reference.embed(x[None])
+    distance = np.linalg.norm(reference.u[reference.rank] - u[0], axis=1)  # in training order
+    error = slack[0] + reference.slack[reference.rank] + blur + gamma(metric.rank + 8) * distance
+    farther = distance + error
+    farther[exclude] = np.inf
+    last = np.partition(farther, n_neighbors - 1)[n_neighbors - 1]
+    keep = np.flatnonzero((distance - error <= (last + 2 * reach) * (1 + 1e-12)) & np.isfinite(farther))
+
+    # From differences with x, not with the centre: far from it those lose the digits that decide.
+    first, which = np.unique(reference.twin[keep], return_inverse=True)  # M-identical points tie to the last bit
+    d, vectors, d_slack, h_error = _around(triplets, x, first)
+    error_at_most = distance_error((np.sqrt(d) + reach) ** 2, d_slack + blur) + 2 * h_error @ farthest
+    h = np.zeros((len(keep), 2))
+    h[:, : len(threat.movable)] = vectors[which]
+    corner = np.zeros((2, 2))
+    corner[:, : len(threat.movable)] = low, high
+    labels, twins = reference.label[keep], reference.twin[keep]
+    before, after = _chain(twins)
+    return PlanarProblem(
+        h,
+        d[which],
+        float(error_at_most.max()),
+        before,
+        after,
+        corner[0],
+        corner[1],
+        limit,
+        threat.norm,
+        n_neighbors,
+        labels,
+        reference.n_classes,
+        label,
+    )
+
+
+def _around(
+    triplets: Triplets, x: FloatArray, indices: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Of training points: d(x, x_a), h_a = M(x_a - x) as the attacker sees it, the errors of G(x_a - x) and of h_a."""
+    reference, threat = triplets.reference, triplets.threat
+    metric, parts = reference.metric, []
+    for some in np.array_split(indices, 1 + len(indices) // ROWS_AT_ONCE):
+        difference = reference.points(some) - x
+        parts.append(
+            (
+                metric.squared_distances(x, reference.points(some)),
+                threat.reduce(metric.apply(difference)),
+                reference.gamma * metric.magnitude(difference),
+                threat.reduce(reference.gamma * metric.absolute_apply(difference)),
+            )
+        )
+    d, h, slack, h_error = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return d, h, slack, h_error
+
+
+def _chain(twins: IntArray) -> tuple[IntArray, IntArray]:
+    """For each point the one before and the one after it among its M-identical ones, -1 for none."""
+    before, after = np.full(len(twins), -1), np.full(len(twins), -1)
+    last: dict[int, int] = {}
+    for place, twin in enumerate(twins.tolist()):
+        if twin in last:
+            before[place], after[last[twin]] = last[twin], place
+        last[twin] = place
+    return before, after
+
+
+def search_radius(
+    triplets: Triplets,
+    x: NDArray[np.floating],
+    labels: IntArray,
+    lower: FloatArray,
+    n_neighbors: int,
+    predict: Callable[[NDArray[np.floating], IntArray], IntArray],
+    attack: Callable[[int, FloatArray | None], tuple[float, NDArray[np.floating]] | None],
+    exclude: IntArray | None = None,
+    budget: float = 1.0,
+    callback: Callback | None = None,
+) -> Interval:
+    """Both sides for test points that the classifier gives `labels`, starting from valid bounds `lower`.
+
+    Parameters
+    ----------
+    predict : ``predict(points, members)``, class codes of perturbed versions of those members.
+    attack : ``attack(member, start)``, a misclassified point near `start`, with its size, or None.
+    budget : seconds per point, about: an attack is not cut off, and what comes after it has at least half of them.
+    """
+    result = Interval(
+        lower.copy(), np.full(len(x), np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(len(x), dtype=bool)
+    )
+    for b in range(len(x)):
+        left_out = np.empty(0, dtype=np.intp) if exclude is None else exclude[b][exclude[b] >= 0]
+        point = PointSearch(
+            triplets,
+            x[b],
+            int(labels[b]),
+            n_neighbors,
+            left_out,
+            predict=lambda points, b=b: predict(points, np.full(len(points), b)),  # type: ignore[misc]
+            attack=lambda start, b=b: attack(b, start),  # type: ignore[misc]
+            lower=float(lower[b]),
+        )
+        point.run(budget)
+        result.lower[b], result.upper[b] = point.lower, point.upper
+        if point.adversarial is not None:
+            result.adversarial[b] = point.adversarial
+        report(callback, b + 1, len(x))
+    result.exact = bounds_meet(result.lower, result.upper, triplets, x, n_neighbors, exclude)
+    return result

@@ -1,0 +1,137 @@
+"""Full rows of triplet radii: for a test point x and a negative j, the largest ε̃₊(i, j) over all positives i."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..numerics.error_bounds import gamma
+from .triplet import Triplets, distance_error
+
+ROW_BYTES = 16 * 2**20
+NEARLY_LARGEST = 64
+WORST_ERROR = 1e-8  # rows whose error bound exceeds this share of the value are computed again from differences
+
+
+class TripletRows:
+    """Full rows for a chunk of test points of one class.
+
+    Parameters
+    ----------
+    x : (B, D) test points, all predicted and labelled as class `label`.
+    exclude : (B, e) places (class order) that do not exist for a test point, padded with -1, or None.
+    """
+
+    def __init__(self, triplets: Triplets, x: FloatArray, label: int, exclude: IntArray | None) -> None:
+        self.triplets, self.x = triplets, x
+        reference = triplets.reference
+        self.positives = slice(int(reference.starts[label]), int(reference.starts[label + 1]))
+        self.u, self.slack = reference.embed(x)
+        self.norms: FloatArray = np.linalg.norm(self.u, axis=1)
+        self._gamma = gamma(self.u.shape[1] + 16)
+        device = reference.device
+        gram = torch.from_numpy(self.u).to(device) @ torch.from_numpy(reference.u[self.positives]).to(device).T
+        p = gram.mul_(-2).add_(torch.from_numpy(reference.norms[self.positives] ** 2).to(device))
+        p += torch.from_numpy(self.norms**2).to(device)[:, None]
+        self.p: FloatArray = p.cpu().numpy()  # squared distances to the positives, as computed
+        self.p_error = self._error(np.arange(len(x))[:, None], np.arange(len(reference))[self.positives], self.p)
+        self.p_high: FloatArray = self.p + self.p_error
+        self.left_out = [_within(row, self.positives) for row in exclude] if exclude is not None else None
+        if self.left_out is not None:
+            for b, places in enumerate(self.left_out):
+                self.p_high[b, places] = np.inf
+        self._p_high = torch.from_numpy(self.p_high).to(device)
+
+    def _error(self, b: IntArray, place: IntArray, d: FloatArray) -> FloatArray:
+        """A bound on the error of squared distances computed from norms and products."""
+        reference = self.triplets.reference
+        spread = self.norms[b] + reference.norms[place]
+        return self._gamma * spread**2 + distance_error(d, self.slack[b] + reference.slack[place])
+
+    def negative_distances(self, b: IntArray, j: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Squared distances of test points `b` to places `j`, from differences, and their error bounds."""
+        reference = self.triplets.reference
+        n = np.empty(len(b))
+        step = max(1, ROW_BYTES // (16 * self.u.shape[1]))
+        for start in range(0, len(b), step):
+            part = slice(start, start + step)
+            difference = self.u[b[part]] - reference.u[j[part]]
+            n[part] = np.einsum("qr,qr->q", difference, difference)
+        return n, distance_error(n, self.slack[b] + reference.slack[j]) + self._gamma * n
+
+    def largest(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
+        """The `count` largest ε̃₊(i, j) over the positives i, in falling order, for each pair (b, j)."""
+        result = np.empty((len(b), count))
+        n_positives = self.positives.stop - self.positives.start
+        step = max(1, ROW_BYTES // (16 * n_positives))
+        by_j = np.argsort(j, kind="stable")
+        for start in range(0, len(b), step):
+            part = by_j[start : start + step]
+            if self.triplets.threat.box is None:
+                result[part] = self._from_products(b[part], j[part], count)
+            else:
+                everyone = np.tile(np.arange(n_positives), (len(part), 1))
+                result[part] = self._from_differences(b[part], j[part], count, everyone)
+        return result
+
+    def _from_products(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
+        triplets, device = self.triplets, self.triplets.reference.device
+        distinct, which = np.unique(j, return_inverse=True)
+        below = triplets.denominators(distinct, self.positives)[torch.from_numpy(which).to(device)]
+        n, n_error = self.negative_distances(b, j)
+        values = torch.from_numpy(n - n_error).to(device)[:, None] - self._p_high[torch.from_numpy(b).to(device)]
+        values /= below.mul_(2 * (1 + self._gamma))
+        values.clamp_(min=0).nan_to_num_(nan=0.0, posinf=torch.inf)
+        top, at = values.max(dim=1, keepdim=True) if count == 1 else torch.topk(values, count, dim=1)
+        result, place = top.cpu().numpy(), at.cpu().numpy()
+        doubtful = self._doubtful(b, j, n, n_error, result, place, below.gather(1, at).cpu().numpy())
+        doubtful |= self._has_twins(distinct)[which]
+        if doubtful.any():
+            # Positives beyond the largest few cannot be among the `count` largest; leaving one out only lowers a value.
+            few = min(values.shape[1], count + NEARLY_LARGEST)
+            largest = torch.topk(values[torch.from_numpy(doubtful).to(device)], few, dim=1).indices.cpu().numpy()
+            result[doubtful] = self._from_differences(b[doubtful], j[doubtful], count, largest)
+        return result
+
+    def _doubtful(
+        self,
+        b: IntArray,
+        j: IntArray,
+        n: FloatArray,
+        n_error: FloatArray,
+        values: FloatArray,
+        place: IntArray,
+        below: FloatArray,
+    ) -> BoolArray:
+        """TripletRows in which a selected value owes more than its fair share to the error bounds."""
+        p, p_error = self.p[b[:, None], place], self.p_error[b[:, None], place]
+        gap = np.abs(n[:, None] - p)
+        with np.errstate(over="ignore"):  # equal distances: all of it may be error, and an infinite share is doubtful
+            numerator = (n_error[:, None] + p_error) / np.maximum(gap, np.finfo(float).tiny)
+            denominator = self.triplets.denominator_error(j[:, None], place + self.positives.start, below / 2)
+        behind = (values == 0) & (numerator < 1)  # clearly not ahead: 0 is the value, not a rounded one
+        return np.asarray((~behind & (numerator + denominator > WORST_ERROR)).any(axis=1))
+
+    def _has_twins(self, j: IntArray) -> BoolArray:
+        reference = self.triplets.reference
+        return np.isin(reference.twin[reference.order[j]], reference.twin[reference.order[self.positives]])
+
+    def _from_differences(self, b: IntArray, j: IntArray, count: int, among: IntArray) -> FloatArray:
+        """The same from differences, for the positives `among` (a row for each pair) and those M-identical to j."""
+        reference, start = self.triplets.reference, self.positives.start
+        result = np.empty((len(b), count))
+        for q in range(len(b)):
+            twins = np.flatnonzero(
+                reference.twin[reference.order[self.positives]] == reference.twin[reference.order[j[q]]]
+            )
+            some = np.union1d(among[q], twins)
+            left_out = np.isin(some, [] if self.left_out is None else self.left_out[b[q]])
+            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), some + start, left_out)
+            result[q] = -np.sort(np.partition(-row, count - 1)[:count])
+        return result
+
+
+def _within(places: IntArray, columns: slice) -> IntArray:
+    inside = places[(places >= columns.start) & (places < columns.stop)]
+    return np.asarray(inside - columns.start, dtype=np.intp)

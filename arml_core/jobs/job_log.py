@@ -1,0 +1,13 @@
+"""Lines in a job's log, which is stderr while the job runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+
+
+def log_line(text: str) -> None:
+    """Write a line with the time; a full disk costs the line, not the job."""
+    with suppress(OSError):
+        print(time.strftime("%Y-%m-%d %H:%M:%S"), text, file=sys.stderr, flush=True)  # noqa: T201

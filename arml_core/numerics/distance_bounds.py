@@ -1,0 +1,133 @@
+"""Rigorous bounds on many squared distances at once, from one float32 matrix product.
+
+``‖u - u_i‖² = ‖u‖² + ‖u_i‖² - 2 u·u_i`` is the fastest way to many distances and the least accurate one: its
+error is relative to ``(‖u‖ + ‖u_i‖)²``, not to the distance. Here that error is bounded and moved to one side,
+so the result can rule candidates out but never decides anything by itself.
+
+The bound is ``γ (s + s_i)²`` with ``s = ‖u‖ + slack/γ``, where `slack` is how far the stored u may be from the
+true one. Being a square of a sum it is folded into the matrix product as one more coordinate.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from .arrays import FloatArray
+from .error_bounds import LARGEST, gamma
+
+CHUNK_BYTES = 40 * 2**20  # of one screened block; four such blocks are alive at a time
+FAR = 1e6  # points further out, or less certain, than this many data radii are screened in float64
+SMALLEST = 1e-14  # in data radii; its square times γ covers what underflow can do in float32
+
+
+class DistanceBounds:
+    """Points prepared for one-sided bounds on their squared distances to query points.
+
+    Parameters
+    ----------
+    points : (N, r) array; the bounds hold for distances to these points moved by up to `slack`.
+    slack : (N,) array, how far each point may be off.
+    """
+
+    def __init__(self, points: FloatArray, slack: FloatArray, device: torch.device) -> None:
+        norms = np.linalg.norm(points, axis=1)
+        self.device = device
+        self.scale = power_of_two(float(norms.max()))
+        self.gamma = gamma(points.shape[1] + 64, np.float32)
+        self._points = (points, norms, slack)
+        self._farthest = float(_magnitude(norms, slack, self.scale, self.gamma).max())
+        self.single = _Side(points, norms, slack, self.scale, self.gamma, torch.float32, device)
+        self._double: _Side | None = None
+
+    def __len__(self) -> int:
+        return len(self._points[1])
+
+    def chunk_rows(self) -> int:
+        """How many query points fit into one chunk."""
+        return max(1, CHUNK_BYTES // (4 * max(1, len(self))))
+
+    def query(self, u: FloatArray, slack: FloatArray) -> BoundedRows:
+        """Lower bounds for the query points `u`, each of which may be off by `slack`."""
+        norms = np.linalg.norm(u, axis=1)
+        farthest = float(norms.max(initial=0.0)) / self.scale
+        if farthest > LARGEST:
+            raise ValueError(
+                f"a point lies {farthest:.3g} times as far out as the training data: squares of that overflow. "
+                "Rescale its features as those of the training data"
+            )
+        own = float(_magnitude(norms, slack, self.scale, self.gamma).max(initial=0.0))
+        if max(own, self._farthest) > FAR or torch.get_float32_matmul_precision() != "highest":
+            if self._double is None:
+                points, own, own_slack = self._points
+                self._double = _Side(points, own, own_slack, self.scale, self.gamma, torch.float64, self.device)
+            return BoundedRows(self._double, u, norms, slack)
+        return BoundedRows(self.single, u, norms, slack)
+
+
+class _Side:
+    """The points in one precision: [u_i, γ s_i] and ‖u_i‖² - γ s_i², all divided by the scale."""
+
+    def __init__(
+        self,
+        points: FloatArray,
+        norms: FloatArray,
+        slack: FloatArray,
+        scale: float,
+        gamma: float,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        self.scale, self.gamma, self.dtype, self.device = scale, gamma, dtype, device
+        magnitude = _magnitude(norms, slack, scale, gamma)
+        matrix = torch.empty((len(norms), points.shape[1] + 1), dtype=dtype)
+        for start in range(0, len(norms), 8192):  # by chunks: no second float64 copy of the points
+            part = slice(start, start + 8192)
+            matrix[part, :-1] = torch.from_numpy(points[part] / scale)
+        matrix[:, -1] = torch.from_numpy(gamma * magnitude)
+        self.matrix = matrix.to(device)
+        self.squares = torch.from_numpy((norms / scale) ** 2).to(device, dtype)
+        self.bias = torch.from_numpy((norms / scale) ** 2 - gamma * magnitude**2).to(device, dtype)
+        self.magnitude = torch.from_numpy(magnitude).to(device, dtype)
+
+
+class BoundedRows:
+    """Lower bounds on squared distances of some query points to all points, in units of ``scale²``.
+
+    ``lower[b, i]`` lacks a constant per row (`constant`), which cancels in differences.
+    """
+
+    def __init__(self, side: _Side, u: FloatArray, norms: FloatArray, slack: FloatArray) -> None:
+        magnitude = _magnitude(norms, slack, side.scale, side.gamma)
+        query = torch.from_numpy(np.column_stack([u / side.scale, magnitude])).to(side.device, side.dtype)
+        self.side = side
+        self.magnitude = torch.from_numpy(magnitude).to(side.device, side.dtype)
+        self.constant = torch.from_numpy((norms / side.scale) ** 2 - side.gamma * magnitude**2).to(
+            side.device, side.dtype
+        )
+        self.lower = torch.addmm(side.bias, query, side.matrix.T, alpha=-2)
+
+    def width(self, columns: torch.Tensor | slice) -> torch.Tensor:
+        """What to add to `lower` at `columns` (a slice, or an index per row) to get upper bounds."""
+        at = self.side.magnitude[columns]
+        return (self.magnitude[:, None] + at).square_().mul_(2 * self.side.gamma)
+
+    def upper_distances(self) -> torch.Tensor:
+        """Upper bounds on the distances themselves (not squared), constant included."""
+        side, own = self.side, self.magnitude
+        doubled = 2 * side.gamma
+        left = torch.stack(
+            [2 * doubled * own, torch.full_like(own, doubled), self.constant + doubled * own.square()], 1
+        )
+        right = torch.stack([side.magnitude, side.magnitude.square(), torch.ones_like(side.magnitude)])
+        return torch.addmm(self.lower, left, right).clamp_(min=0).sqrt_()
+
+
+def _magnitude(norms: FloatArray, slack: FloatArray, scale: float, gamma: float) -> FloatArray:
+    """s = ‖u‖ + slack/γ, in units of the scale."""
+    return (norms + slack / gamma) / scale + SMALLEST
+
+
+def power_of_two(value: float) -> float:
+    """The smallest power of two that is at least `value` (1 for 0): scaling by it is exact."""
+    return float(2.0 ** np.ceil(np.log2(value))) if value > 0 else 1.0

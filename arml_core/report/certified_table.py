@@ -1,0 +1,151 @@
+"""Rows of a file with what was proved about them, and the changes that flip them in the file's units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..datasets.table import Layout, counterfactuals_in_units
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..numerics.directed_rounding import digits_down
+from ..threat import ThreatModel
+
+Predict = Callable[[FloatArray, IntArray], IntArray]
+"""Class codes of scaled points; the second argument says to which rows they belong (for leave-one-out)."""
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedRows:
+    """Rows of a file and the interval ``lower ≤ ε* ≤ upper`` around each one's robust radius.
+
+    `X` is scaled, `raw` in the file's units, `lines` leads back to the file. `labels` is None where the classifier's
+    own answer was certified. The other arrays mean what they mean in `Certificates`; `predicted` holds class codes.
+    """
+
+    layout: Layout
+    X: FloatArray
+    raw: FloatArray
+    lines: IntArray
+    labels: IntArray | None
+    predicted: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    exact: BoolArray
+    correct: BoolArray
+    adversarial: FloatArray
+    threat: ThreatModel
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def verdict(self, radius: float) -> NDArray[np.str_]:
+        """At a radius ε: "certified" (lower > ε), "attackable" (upper ≤ ε) or "undecided"."""
+        words = np.where(self.lower > radius, "certified", "undecided")
+        return np.where(self.upper <= radius, "attackable", words)
+
+    def take(self, index: IntArray | Sequence[int]) -> CertifiedRows:
+        """Some of the rows, in the order of `index`."""
+        of_rows = ("X", "raw", "lines", "predicted", "lower", "upper", "exact", "correct", "adversarial")
+        chosen = {name: getattr(self, name)[index] for name in of_rows}
+        return replace(self, **chosen, labels=None if self.labels is None else self.labels[index])
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """For each row a changed version in the file's units (NaN where there is none) and the answer it then gets (-1)."""
+
+    raw: FloatArray
+    answers: IntArray
+
+    @property
+    def known(self) -> BoolArray:
+        return np.asarray(self.answers >= 0)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One feature of a changed row. Numbers are in the file's units, except `step`: the signed move in scaled units.
+
+    `alone` is how far the feature may move by itself without reaching the proven radius; None for a category, 0 for
+    a frozen feature.
+    """
+
+    feature: str
+    before: float
+    after: float
+    step: float
+    alone: float | None
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+def counterfactuals(rows: CertifiedRows, predict: Predict) -> Flips:
+    """The changed rows behind `upper`, in the file's units, each checked to flip after being written and read again.
+
+    A row whose answer is wrong already has none, and neither has one that no attack changed.
+    """
+    answers = np.full(len(rows), -1, dtype=np.intp)
+
+    def flips(points: FloatArray) -> BoolArray:
+        moved = np.flatnonzero((points != rows.X).any(axis=1))
+        if len(moved):
+            answers[moved] = predict(points[moved], moved)
+        found = np.zeros(len(rows), dtype=bool)
+        found[moved] = answers[moved] != rows.predicted[moved]
+        return found
+
+    wanted = np.where(rows.correct[:, None], rows.adversarial.astype(np.float64), np.nan)
+    raw = counterfactuals_in_units(rows.layout.scaling, rows.X, wanted, flips, rows.raw)
+    return Flips(raw, np.where(np.isfinite(raw).all(axis=1), answers, -1))
+
+
+def step_alone(layout: Layout, threat: ThreatModel, radius: float) -> dict[str, float | None]:
+    """What a radius means for each feature alone: ± this much in the file's units, 0 for a frozen feature.
+
+    None for the 0/1 features of categories, where a part of a step has no unit.
+    """
+    steps = layout.radius_in_units(radius)
+    costs = threat.costs or (1.0,) * len(steps)
+    frozen = set(threat.frozen or ())
+    pairs = zip(steps.items(), costs, strict=True)
+    return {
+        name: 0.0 if k in frozen else None if step is None else step / cost
+        for k, ((name, step), cost) in enumerate(pairs)
+    }
+
+
+def measured_in(layout: Layout, threat: ThreatModel) -> str:
+    """A sentence: in what the size of a change is measured."""
+    numeric = np.array([column.categories is None for column in layout.columns for _ in column.feature_names])
+    units = np.where(numeric, layout.scaling.scale, 1.0)  # with these costs a step of one unit in the file has size 1
+    costs = np.ones(len(units)) if threat.costs is None else np.array(threat.costs)
+    if numeric.any() and np.array_equal(costs, units):
+        return "Radii are measured in the file's units."
+    if threat.costs is None:
+        return "Radii are measured after scaling."
+    return "Radii are measured after scaling, the change of each feature times its cost."
+
+
+def alone_words(step: float | None) -> str:
+    """One entry of :func:`step_alone` as it is shown."""
+    if step is None:
+        return "category"
+    return "frozen" if step == 0 else f"{digits_down(step, 4):g}"
+
+
+def changes_of(rows: CertifiedRows, row: int, after: FloatArray) -> list[Change]:
+    """The features of one row before and after, the largest moves (as the threat model measures them) first."""
+    before = rows.raw[row]
+    steps = rows.layout.from_units(after) - rows.X[row]
+    alone = step_alone(rows.layout, rows.threat, float(rows.lower[row]))
+    costs = np.asarray(rows.threat.costs) if rows.threat.costs is not None else np.ones(len(before))
+    order = np.argsort(-np.abs(steps * costs), kind="stable")
+    names = rows.layout.feature_names
+    return [
+        Change(names[k], float(before[k]), float(after[k]), float(steps[k]), alone[names[k]]) for k in order.tolist()
+    ]

@@ -1,0 +1,173 @@
+"""Branch and bound reaches the true radius, and pair weights are the smallest joint move."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from arml_core import MahalanobisKNN, ThreatModel
+from arml_core.certificates.branch import BranchAndBound, HalfSpaces
+from arml_core.certificates.pairs import PairGraph
+from arml_core.certificates.search import PointSearch
+from arml_core.certificates.triplet_rows import TripletRows
+from tests import oracles
+from tests.attacks.oracles import least, normalised, slack, truth
+
+
+def binary_problem(seed: int, n: int, d: int):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([[0, 1], rng.integers(2, size=n - 2)])
+    X = rng.normal(size=(n, d)) + 1.5 * y[:, None] * np.eye(d)[0]
+    if seed % 3 == 1:
+        X = np.round(2 * X) / 2
+    if seed % 3 == 2:
+        X[n // 2 :] = X[: n - n // 2]  # everything twice, whatever the labels
+    G = np.eye(d) if seed % 2 else np.round(rng.normal(size=(d, d)))
+    return G.T @ G if G.any() else np.eye(d), X, y, rng.normal(size=d)
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("seed", range(12))
+def test_without_a_limit_the_lower_side_of_two_classes_is_the_truth(seed, norm):
+    d, k = 3 + seed % 3, 1 + (2 * seed) % 5
+    M, X, y, x = binary_problem(seed, n=14, d=d)
+    knn = MahalanobisKNN(k, M).fit(X, y)
+    found = knn.certify(x[None], method="search", threat=ThreatModel(norm=norm), budget=60.0)
+    real = truth(M, X, y, x, found.predicted[0], k, oracles.Threat(norm))
+    assert found.lower[0] <= real.ruled * (1 + 1e-7) + 1e-9
+    assert found.upper[0] >= real.closed * (1 - 1e-7) - 1e-9
+    assert found.lower[0] >= min(real.closed, found.upper[0]) * (1 - 1e-6) - 1e-7
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("seed", range(12))
+def test_without_an_attack_the_lower_side_of_two_classes_is_the_truth(seed, norm):
+    """Nothing from above hides a bound that is too high."""
+    d, k = 3 + seed % 3, 2 + seed % 4
+    M, X, y, x = binary_problem(100 + seed, n=12, d=d)
+    knn = MahalanobisKNN(k, M).fit(X, y)
+    threat = ThreatModel(norm=norm)
+    votes = knn.certify(x[None], threat=threat)
+    label = int(votes.predicted[0])
+    nobody = np.empty(0, dtype=np.intp)
+    search = PointSearch(
+        knn._triplets_for(threat), x, label, k, nobody, knn.predict, lambda start: None, float(votes.lower[0])
+    )
+    search.run(60.0)
+    real = truth(M, X, y, x, label, k, oracles.Threat(norm))
+    assert search.lower <= real.ruled * (1 + 1e-7) + 1e-9
+    if np.sum(y == label) >= k:  # with fewer, a flip may leave all of them inside, and only `votes` speaks
+        assert search.lower >= min(real.closed, 1e3) * (1 - 1e-6) - 1e-7
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-10, 1e-6, 1e6, 1e12])
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_a_metric_in_other_units_proves_the_same(norm, scale):
+    """Distances shrink by the factor, radii do not; tiny coefficients must not look like none."""
+    for seed in (0, 2, 3):
+        rng = np.random.default_rng(seed)
+        n, k = int(rng.integers(5, 10)), int(rng.integers(2, 5))
+        X, y = np.round(4 * rng.normal(size=(n, 3))), rng.integers(0, 3, n)
+        x = np.round(1e5 * rng.normal(size=(1, 3)))
+        threat = ThreatModel(norm=norm)
+        label = oracles.predict(np.eye(3), X, y, x[0], k)
+        real = truth(np.eye(3), X, y, x[0], label, k, oracles.Threat(float(norm)))
+        found = MahalanobisKNN(k, scale * np.eye(3)).fit(X, y).certify(x, method="search", threat=threat, budget=5.0)
+        assert found.lower[0] <= real.ruled * (1 + 1e-7)
+        assert found.upper[0] >= real.closed * (1 - 1e-7)
+
+
+def graph_of(X, y, x, M=None):
+    """All negatives of x in one graph, with the half-spaces it must agree with."""
+    knn = MahalanobisKNN(1, M).fit(X, y)
+    triplets = knn._triplets_for(ThreatModel())
+    rows = TripletRows(triplets, x[None].astype(np.float64), 0, None)
+    reference = triplets.reference
+    place = np.flatnonzero(reference.label[reference.order] != 0)
+    depth = int(np.sum(y == 0))
+    return PairGraph(triplets, rows, 0, place, depth, np.inf), reference.order[place]
+
+
+def joint_move(M, X, x, positive, negatives) -> float:
+    """The smallest move that brings all `negatives` at least as near as `positive`."""
+    rows = np.array([2 * M @ (X[j] - X[positive]) for j in negatives])
+    offsets = np.array([(X[positive] - X[j]) @ M @ (2 * x - X[positive] - X[j]) for j in negatives])
+    A, b = normalised(rows, offsets)
+    if slack(A, b, np.zeros(len(A), dtype=bool)) < -1e-9:
+        return np.inf
+    return least(A, b, 2.0)
+
+
+def check_weights(M, X, y, x, tight: bool = True) -> PairGraph:
+    graph, index = graph_of(X, y, x, M)
+    positives = np.flatnonzero(y == 0)
+    for a, j in enumerate(index):
+        for b, other in enumerate(index):
+            real = -np.sort(-np.array([joint_move(M, X, x, i, [j, other]) for i in positives]))
+            got = graph.weight[a, b]
+            assert np.all(got <= real * (1 + 1e-7) + 1e-9), (a, b, got, real)
+            assert np.all(np.diff(got) <= 1e-12), "fewer positives behind cannot cost more"
+            sure = np.isfinite(real) & (real < 1e3) if tight else np.zeros(len(real), dtype=bool)
+            assert np.all(got[sure] >= real[sure] * (1 - 1e-6) - 1e-8), (a, b, got, real)
+    np.testing.assert_allclose(graph.weight, graph.weight.transpose(1, 0, 2), rtol=1e-9)
+    return graph
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pair_weights_are_the_smallest_joint_moves(seed):
+    rng = np.random.default_rng(seed)
+    d = 2 + seed % 4
+    X, x = rng.normal(size=(9, d)), 0.3 * rng.normal(size=d)  # negatives on all sides: obtuse and acute angles
+    y = np.array([0, 0, 0, 1, 1, 1, 1, 2, 2])
+    G = rng.normal(size=(d, d))
+    check_weights(np.eye(d) if seed % 2 else G.T @ G, X, y, x)
+
+
+def test_a_half_space_with_room_to_spare_keeps_its_sign():
+    """j is already ahead of i by far; clamping that to "just ahead" would overstate what the pair costs."""
+    X = np.array([[4.0, 0.0], [1.0, 3.0], [-1.0, 0.2], [5.0, -4.0]])
+    y = np.array([0, 0, 1, 1])
+    check_weights(np.eye(2), X, y, np.array([0.0, 0.0]))
+
+
+def test_opposite_half_spaces_cost_more_than_either_and_may_be_impossible():
+    """On a line: i between j and j'. Both cannot be nearer than i."""
+    X = np.array([[0.0], [-2.0], [3.0]])
+    graph = check_weights(np.eye(1), X, np.array([0, 1, 1]), np.array([0.1]), tight=False)
+    assert graph.weight[0, 1, 0] >= max(graph.weight[0, 0, 0], graph.weight[1, 1, 0])
+
+
+def test_parallel_half_spaces_cost_what_the_farther_one_costs():
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [5.0, 0.0], [3.0, 0.0]])
+    graph = check_weights(np.eye(2), X, np.array([0, 1, 1, 1]), np.array([-1.0, 0.3]))
+    singles = np.diag(graph.weight[:, :, 0])
+    np.testing.assert_allclose(graph.weight[:, :, 0], np.maximum(singles[:, None], singles), rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pair_weights_survive_duplicates_and_a_singular_metric(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 2, size=(8, 3)).astype(float)
+    g = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
+    M = g.T @ g
+    y = np.array([0, 1, 0, 1, 0, 1, 1, 0])
+    x = rng.integers(-2, 3, size=3) / 2
+    graph, _ = graph_of(X, y, x, M)
+    assert not np.isnan(graph.weight).any()
+    assert np.all(graph.weight >= 0)
+
+
+@pytest.mark.parametrize(
+    "multipliers",
+    [[np.inf, 0.0], [np.inf, np.inf], [np.nan, 1.0], [1e300, 1e300], [0.0, 0.0]],
+    ids=["one infinite", "both infinite", "not a number", "overflow", "nothing"],
+)
+def test_multipliers_that_overflow_prove_nothing(multipliers):
+    """A bound that is not a number must not be taken for a large one."""
+    far = np.array([[1e200, 0.0], [-1e200, 1.0]])
+    local = HalfSpaces(far, np.zeros((1, 2)), np.array([4.0, 2.0]), np.zeros(1), np.zeros(2), np.zeros(1), 2.0)
+    search = BranchAndBound(local, SimpleNamespace(rest=np.inf, place=np.arange(2)), [], np.inf)
+    with np.errstate(all="ignore"):
+        assert 0 <= search._dual_bound([(0, 0), (1, 0)], np.array(multipliers)) < 1e-180  # far below the truth
+    one = search._dual_bound([(0, 0)], np.array([1e-200]))
+    assert one == pytest.approx(2e-200, rel=1e-9)  # n / 2 over the length of the normal
