@@ -11,9 +11,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ARML": "learners",
-    "AttackResult": "attacks",
+    "AttackResult": "radii",
     "Cancelled": "errors",
-    "Certificates": "certificates",
+    "Certificates": "radii",
     "Euclidean": "learners",
     "ITML": "learners",
     "LFDA": "learners",
@@ -23,6 +23,7 @@ _HOME = {
     "NCA": "learners",
     "NotPSDError": "errors",
     "NotSupportedError": "errors",
+    "Radii": "radii",
     "ThreatModel": "threat",
     "dkw_band": "curves",
     "list_datasets": "datasets",
@@ -35,14 +36,13 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
-    from .attacks import AttackResult
-    from .certificates import Certificates
     from .curves import dkw_band, robust_error, robust_error_curve
     from .datasets import list_datasets, load_dataset, read_dataset
     from .errors import Cancelled, NotPSDError, NotSupportedError
     from .knn import MahalanobisKNN
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
+    from .radii import AttackResult, Certificates, Radii
     from .threat import ThreatModel
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "Metric",
     "NotPSDError",
     "NotSupportedError",
+    "Radii",
     "ThreatModel",
     "dkw_band",
     "list_datasets",

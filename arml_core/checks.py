@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .neighbors.prepared import PreparedReferences
+from .neighbors.point_set import PointSet
 from .numerics.arrays import IntArray
 
 
@@ -68,21 +68,20 @@ def checked_exclude(exclude: ArrayLike | Sequence[ArrayLike] | None, n: int, n_t
     return padded if width else None
 
 
-def check_class_sizes(
-    reference: PreparedReferences, classes: NDArray[Any], labels: IntArray, exclude: IntArray | None, n_neighbors: int
-) -> None:
+def check_class_sizes(points: PointSet, classes: NDArray[Any]) -> None:
     """Theorem 1 takes the k-th of the positives and of the negatives: both must have k."""
-    k = (n_neighbors + 1) // 2
-    own = reference.counts[labels].copy()
-    total = np.full(len(labels), len(reference))
+    references, labels, exclude = points.references, points.labels, points.exclude
+    k = (points.n_neighbors + 1) // 2
+    own = references.counts[labels].copy()
+    total = np.full(len(labels), len(references))
     if exclude is not None:
         gone = exclude >= 0
-        own -= (gone & (reference.label[exclude] == labels[:, None])).sum(axis=1)
+        own -= (gone & (references.label[exclude] == labels[:, None])).sum(axis=1)
         total -= gone.sum(axis=1)
     for b in np.flatnonzero((own < k) | (total - own < k))[:1]:
         name, rows = classes[labels[b]], int(own[b])
         who = f"Class {name} has {rows} rows" if rows < k else f"All but {int(total[b]) - rows} rows are class {name}"
-        raise ValueError(f"{who}; this certificate needs {k} for K = {n_neighbors}. Use 'votes'.")
+        raise ValueError(f"{who}; this certificate needs {k} for K = {points.n_neighbors}. Use 'votes'.")
 
 
 def _indices(row: Any) -> IntArray:

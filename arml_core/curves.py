@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .numerics.arrays import FloatArray
+from .radii import ATTACKABLE, CERTIFIED, verdicts
 
 
 @dataclass(frozen=True)
@@ -90,16 +91,14 @@ def verdict_shares(lower: ArrayLike, upper: ArrayLike, epsilon: float) -> Verdic
     low, high = _checked_radii(lower), _checked_radii(upper)
     if len(low) != len(high):
         raise ValueError(f"lower and upper radii must belong to the same points; got {len(low)} and {len(high)}")
-    if not epsilon >= 0:
-        raise ValueError(f"every radius ε must be at least 0; got {epsilon}")
-    safe, flipped = low > epsilon, high <= epsilon
-    both = int((safe & flipped).sum())
+    words = verdicts(low, high, epsilon)
+    both = int(((words == ATTACKABLE) & (low > epsilon)).sum())
     if both:
         raise ValueError(
             f"{both} of {len(low)} points have a lower radius above their upper one; they cannot be joined"
         )
     n = len(low)
-    certified, attackable = int(safe.sum()), int(flipped.sum())
+    certified, attackable = int((words == CERTIFIED).sum()), int((words == ATTACKABLE).sum())
     return Verdicts(certified / n, attackable / n, (n - certified - attackable) / n, n)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,70 +13,57 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .attacks import AttackResult, attack_point, boundary_attack, whitebox_attack
+from .attacks import attack_point, boundary_attack, whitebox_attack
 from .attacks.boundary import STEPS as BOUNDARY_STEPS
-from .certificates import (
-    Certificates,
-    Interval,
-    Triplets,
-    check_support,
-    exact_radius,
-    search_radius,
-    triplet_bound,
-)
+from .certificates import Triplets, check_support, exact_radius, search_radius, triplet_bound
 from .checks import check_class_sizes, check_k, check_whole, checked_exclude, checked_labels
 from .device import device_for_certificates
 from .metric import as_metric
-from .neighbors.neighbor_lists import NeighborListPredictor
+from .neighbors.point_set import PointSet
 from .neighbors.prepared import PreparedReferences
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .numerics.precision import in_full_precision
 from .numerics.threads import with_one_blas_thread
 from .progress import Callback, report
-from .threat import ThreatModel
+from .radii import Radii
+from .threat import ResolvedThreat, ThreatModel
 
 SEARCH_TRADED = 3  # local optima the attack improves by trading within a search, where tightness counts
 
 
-class _Task:
-    """Test points with what is to be proved about them: those in `members` are predicted as wanted, the rest are wrong.
+@dataclass(frozen=True, eq=False)
+class _AskedPoints:
+    """All points of a call, and which of them are `correct`: only for these is there anything to prove or to attack."""
 
-    `points`, `labels` and `exclude` belong to the members, in their order.
-    """
+    everyone: PointSet
+    correct: BoolArray
 
-    def __init__(
-        self,
-        knn: MahalanobisKNN,
-        x: NDArray[np.floating],
-        predicted: IntArray,
-        wanted: IntArray,
-        threat: ThreatModel,
-        exclude: IntArray | None,
-    ) -> None:
-        self.x, self.predicted, self.threat = x, predicted, threat
-        self.correct: BoolArray = predicted == wanted
-        self.members = np.flatnonzero(self.correct)
-        self.points, self.labels = x[self.members], wanted[self.members]
-        self.exclude = None if exclude is None else exclude[self.members]
-        self.triplets = knn._triplets_for(threat)
-        self._knn = knn
-
-    def predict(self, points: NDArray[np.floating], members: IntArray) -> IntArray:
-        """Class codes of perturbed versions of some members, each with its own training rows left out."""
-        return self._knn._predict_codes(points, None if self.exclude is None else self.exclude[members])
+    def kept(self) -> PointSet:
+        """The points whose answer is the one in question."""
+        return self.everyone.take(np.flatnonzero(self.correct))
 
     def progress(self, callback: Callback | None) -> Callback | None:
-        """`callback` counting all rows: the wrong ones are done from the start."""
+        """`callback` counting all points: the wrong ones are done from the start."""
         if callback is None:
             return None
-        wrong = len(self.x) - len(self.members)
+        wrong = int((~self.correct).sum())
         return lambda done, total, info: callback(done + wrong, total + wrong, info)
 
-    def nothing_moved(self) -> NDArray[np.floating]:
-        """Adversarial points before any is found: the wrong points themselves, NaN for the members."""
-        points = self.x.copy()
-        points[self.members] = np.nan
-        return points
+    def unattacked(self, lower: FloatArray) -> Radii:
+        """The kept points with what was proved about them; no attack has run."""
+        points = self.kept()
+        n, x = len(points), points.points
+        nothing, none = np.full(x.shape, np.nan, x.dtype), np.zeros(n, dtype=bool)
+        return Radii(np.arange(n), lower, np.full(n, np.inf), none, ~none, points.labels, nothing)
+
+    def with_wrong(self, kept: Radii, classes: NDArray[Any]) -> Radii:
+        """The result for all points: a wrong one has radius 0, and is its own adversarial point."""
+        n, at = len(self.everyone), np.flatnonzero(self.correct)
+        lower, upper, exact, adversarial = np.zeros(n), np.zeros(n), ~self.correct, self.everyone.points.copy()
+        lower[at], upper[at], exact[at], adversarial[at] = kept.lower, kept.upper, kept.exact, kept.adversarial
+        lower = np.where(lower > 0, lower, 0.0)  # what is not a number promises nothing
+        predicted = classes[self.everyone.labels]
+        return Radii(np.arange(n), lower, upper, exact, self.correct, predicted, adversarial)
 
 
 class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -114,7 +103,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if np.may_share_memory(x, np.asarray(X)):
             x = x.copy()  # what the caller does to X later must not reach a certificate
         self.metric_ = as_metric(self.metric, x.shape[1])
-        self._reference = PreparedReferences(
+        self._references = PreparedReferences(
             x, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
         )
         self._triplets: dict[ThreatModel, Triplets] = {}
@@ -129,9 +118,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> NDArray[Any]:
         """The label of each row; `exclude` and `callback` as in :meth:`certify`."""
         x = self._checked_points(X)
-        codes = self._predict_codes(
-            x, checked_exclude(exclude, len(x), len(self._reference), self.n_neighbors), callback
-        )
+        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
+        codes = self._references.predict(x, self.n_neighbors, left_out, callback)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
@@ -146,9 +134,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Squared distances to the nearest training rows, and their indices, nearest first."""
         x = self._checked_points(X)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        left_out = checked_exclude(exclude, len(x), len(self._reference), self.n_neighbors)
-        check_k(k, len(self._reference) - (0 if left_out is None else left_out.shape[1]))
-        return self._reference.nearest(x.astype(np.float64), k, left_out, callback)
+        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
+        check_k(k, len(self._references) - (0 if left_out is None else left_out.shape[1]))
+        return self._references.nearest(x.astype(np.float64), k, left_out, callback)
 
     @in_full_precision
     @with_one_blas_thread
@@ -161,7 +149,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         exclude: ArrayLike | Sequence[ArrayLike] | None = None,
         budget: float = 1.0,
         callback: Callback | None = None,
-    ) -> Certificates:
+    ) -> Radii:
         """How far each row can move before its answer changes.
 
         Parameters
@@ -179,7 +167,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        :class:`~arml_core.Certificates`, in the order of X.
+        :class:`~arml_core.Radii`, in the order of X.
 
         Notes
         -----
@@ -200,20 +188,17 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_support(method, self.n_neighbors, threat)
         if not budget >= 0:
             raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
-        task = self._task(X, y, threat, exclude, callback)
+        asked = self._asked(X, y, exclude, callback)
+        points, triplets = asked.kept(), self._triplets_for(threat)
         if method == "theorem1":
-            check_class_sizes(self._reference, self.classes_, task.labels, task.exclude, self.n_neighbors)
-        lower, upper = np.zeros(len(task.x)), np.where(task.correct, np.inf, 0.0)
-        exact, adversarial = ~task.correct, task.nothing_moved()
+            check_class_sizes(points, self.classes_)
+        progress = asked.progress(callback)
         if method in ("exact", "search"):
-            both = self._both_sides(task, method, budget, task.progress(callback))
-            lower[task.members], upper[task.members], exact[task.members] = both.lower, both.upper, both.exact
-            adversarial[task.members] = both.adversarial
+            found = self._both_sides(triplets, points, method, budget, progress)
         else:
-            lower[task.members] = self._bound(task, method, task.progress(callback))
-        lower = np.where(lower > 0, lower, 0.0)  # what is not a number promises nothing
-        predicted = self.classes_[task.predicted]
-        return Certificates(lower, upper, exact, predicted, task.correct, adversarial, method, threat)
+            lower = triplet_bound(triplets, points, method, progress)
+            found = asked.unattacked(lower)
+        return replace(asked.with_wrong(found, self.classes_), method=method, threat=threat)
 
     @in_full_precision
     @with_one_blas_thread
@@ -227,7 +212,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         steps: int = BOUNDARY_STEPS,
         random_state: int = 0,
         callback: Callback | None = None,
-    ) -> AttackResult:
+    ) -> Radii:
         """A small perturbation of each row that changes its answer, checked with :meth:`predict`.
 
         Parameters
@@ -243,141 +228,59 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"method must be whitebox or boundary; got {method!r}")
         check_whole("steps", steps, at_least=1)
         check_whole("random_state", random_state, at_least=0)
-        task = self._task(X, y, threat, exclude, callback)
-        upper, adversarial = np.where(task.correct, np.inf, 0.0), task.nothing_moved()
-        settings: dict[str, int | float] = {}
+        asked = self._asked(X, y, exclude, callback)
+        points, triplets = asked.kept(), self._triplets_for(threat)
+        settings: dict[str, int] = {}
         if method == "boundary":
             settings = {"steps": steps, "seed": random_state}
-            found = self._boundary(task, steps, random_state, callback)
+            upper, adversarial = boundary_attack(triplets.threat, points, steps, random_state, callback)
         elif self._is_exact_case(threat):
-            both = self._both_sides(task, "exact", 0.0, task.progress(callback))
-            found = both.upper, both.adversarial
+            both = exact_radius(triplets, points, asked.progress(callback))
+            upper, adversarial = both.upper, both.adversarial
         else:
-            found = whitebox_attack(
-                task.triplets,
-                task.points,
-                task.labels,
-                self.n_neighbors,
-                task.predict,
-                task.exclude,
-                callback=task.progress(callback),
-            )
-        upper[task.members], adversarial[task.members] = found
-        predicted = self.classes_[task.predicted]
-        return AttackResult(upper, adversarial, predicted, task.correct, method, threat, settings)
+            upper, adversarial = whitebox_attack(triplets, points, asked.progress(callback))
+        found = replace(asked.unattacked(np.zeros(len(points))), upper=upper, adversarial=adversarial)
+        return replace(asked.with_wrong(found, self.classes_), method=method, threat=threat, settings=settings)
 
-    def _is_exact_case(self, threat: ThreatModel) -> bool:
+    def _is_exact_case(self, threat: ThreatModel | ResolvedThreat) -> bool:
         return self.n_neighbors == 1 and threat.norm == 2 and threat.box is None
 
-    def _bound(self, task: _Task, method: str, callback: Callback | None) -> FloatArray:
-        points = task.points.astype(np.float64)
-        return triplet_bound(task.triplets, points, task.labels, self.n_neighbors, method, task.exclude, callback)
+    def _both_sides(
+        self, triplets: Triplets, points: PointSet, method: str, budget: float, callback: Callback | None
+    ) -> Radii:
+        if method == "exact" or self._is_exact_case(triplets.threat):
+            return exact_radius(triplets, points, callback)
+        lower = triplet_bound(triplets, points, "votes")
+        return search_radius(triplets, points, lower, partial(attack_point, traded=SEARCH_TRADED), budget, callback)
 
-    def _both_sides(self, task: _Task, method: str, budget: float, callback: Callback | None) -> Interval:
-        if method == "exact" or self._is_exact_case(task.threat):
-
-            def flips(points: NDArray[np.floating], members: IntArray) -> BoolArray:
-                return np.asarray(task.predict(points, members) != task.labels[members])
-
-            return exact_radius(task.triplets, task.points, task.labels, flips, task.exclude, callback)
-
-        def attack(b: int, start: FloatArray | None) -> tuple[float, NDArray[np.floating]] | None:
-            left_out = None if task.exclude is None else task.exclude[b]
-            return attack_point(
-                task.triplets,
-                task.points[b],
-                int(task.labels[b]),
-                self.n_neighbors,
-                lambda points: task.predict(points, np.full(len(points), b)),
-                left_out,
-                start,
-                traded=SEARCH_TRADED,
-            )
-
-        return search_radius(
-            task.triplets,
-            task.points,
-            task.labels,
-            self._bound(task, "votes", None),
-            self.n_neighbors,
-            task.predict,
-            attack,
-            task.exclude,
-            budget,
-            callback=callback,
-        )
-
-    def _boundary(
-        self, task: _Task, steps: int, random_state: int, callback: Callback | None
-    ) -> tuple[FloatArray, NDArray[np.floating]]:
-        x = self._reference.x
-        resolved = task.triplets.threat
-        low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
-        if resolved.box is not None:
-            low[resolved.movable] = np.maximum(resolved.box[0], low[resolved.movable])
-            high[resolved.movable] = np.minimum(resolved.box[1], high[resolved.movable])
-        fallback = x[[np.argmax(self._reference.label != c) for c in range(self._reference.n_classes)]]
-        predict = NeighborListPredictor(self._reference, self.n_neighbors, len(task.points), task.exclude, task.predict)
-        upper, found = boundary_attack(
-            task.points,
-            task.labels,
-            predict,
-            resolved,
-            (low, np.maximum(low, high)),
-            fallback[task.labels],
-            steps,
-            random_state,
-            callback,
-        )
-        rows = np.flatnonzero(np.isfinite(upper))
-        if len(rows):  # lists of neighbours answered on the way; the classifier has the last word
-            in_vain = rows[task.predict(found[rows], rows) == task.labels[rows]]
-            upper[in_vain], found[in_vain] = np.inf, np.nan
-        return upper, found
-
-    def _task(
+    def _asked(
         self,
         X: ArrayLike,
         y: ArrayLike | None,
-        threat: ThreatModel,
         exclude: ArrayLike | Sequence[ArrayLike] | None,
         callback: Callback | None,
-    ) -> _Task:
+    ) -> _AskedPoints:
         x = self._checked_points(X)
-        left_out = checked_exclude(exclude, len(x), len(self._reference), self.n_neighbors)
+        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
 
         def still_none(done: int, total: int, info: Mapping[str, Any]) -> None:
             report(callback, 0, total, **info)  # predicting comes first; it finishes no point, but can be stopped
 
-        predicted = self._predict_codes(x, left_out, still_none)
+        predicted = self._references.predict(x, self.n_neighbors, left_out, still_none)
         wanted = predicted if y is None else checked_labels(y, len(x), self.classes_)
-        return _Task(self, x, predicted, wanted, threat, left_out)
-
-    def _predict_codes(
-        self, x: NDArray[np.floating], exclude: IntArray | None, callback: Callback | None = None
-    ) -> IntArray:
-        reference, points = self._reference, x.astype(np.float64)
-        if exclude is not None:
-            _, neighbours = reference.nearest(points, self.n_neighbors, exclude, callback)
-        else:
-            neighbours, decided = reference.nearest_sets(points, self.n_neighbors, callback)
-            open_rows = np.flatnonzero(~decided)
-            if len(open_rows):
-                neighbours[open_rows] = reference.nearest(points[open_rows], self.n_neighbors, None, callback)[1]
-        votes = np.zeros((len(x), reference.n_classes), dtype=np.intp)
-        np.add.at(votes, (np.arange(len(x))[:, None], reference.label[neighbours]), 1)
-        return np.asarray(votes.argmax(axis=1))  # the first maximum: the smallest label
+        everyone = PointSet(self._references, self.n_neighbors, x, predicted, left_out)
+        return _AskedPoints(everyone, predicted == wanted)
 
     def _triplets_for(self, threat: ThreatModel) -> Triplets:
         resolved = threat.resolve(self.n_features_in_)  # also where it is known: one for other features may equal it
         known = self._triplets.get(threat)
         if known is None:
-            known = Triplets(self._reference, resolved)
+            known = Triplets(self._references, resolved)
             self._triplets = {threat: known}  # only the last: h is as large as X; another thread may have its own
         return known
 
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)
-        check_k(self.n_neighbors, len(self._reference))  # it may have been changed since fit
+        check_k(self.n_neighbors, len(self._references))  # it may have been changed since fit
         x: NDArray[np.floating] = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return x

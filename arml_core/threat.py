@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .numerics.arrays import FloatArray, IntArray
-from .numerics.error_bounds import norm
+from .numerics.error_bounds import norm, size_rounded_up
 
 _NORMS: dict[Any, float] = {
     1: 1.0,
@@ -113,6 +113,11 @@ class ThreatModel:
         return ResolvedThreat(self.norm, np.flatnonzero(movable), costs[movable], box, n_features)
 
 
+def dual_norm(norm: float) -> float:
+    """The norm below the line of a triplet radius: ℓ1 for an ℓ∞ threat, ℓ∞ for ℓ1, ℓ2 for itself."""
+    return {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}[float(norm)]
+
+
 @dataclass(frozen=True)
 class ResolvedThreat:
     """A threat model for data of a known width: movable features, their costs, and the box, all as arrays."""
@@ -125,7 +130,7 @@ class ResolvedThreat:
 
     @property
     def dual_norm(self) -> float:
-        return {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}[self.norm]
+        return dual_norm(self.norm)
 
     @property
     def is_plain(self) -> bool:
@@ -155,6 +160,10 @@ class ResolvedThreat:
         if frozen.size:
             moved = np.where(np.any(delta[..., frozen] != 0.0, axis=-1), np.inf, moved)
         return np.asarray(moved)
+
+    def size_rounded_up(self, delta: FloatArray) -> FloatArray:
+        """The same, never smaller than the true size."""
+        return size_rounded_up(self.size(delta), self.n_features)
 
     def keep_within(self, points: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
         """`points` in their own dtype, with frozen features as in `x` and the others inside the box (widened to x)."""

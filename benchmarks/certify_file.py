@@ -20,10 +20,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from arml_core import MahalanobisKNN
 from arml_core.datasets.table import TableData, read_table, select, write_csv
-from arml_core.jobs import Client, PointsSpec, Radii, Store
+from arml_core.jobs import Client, PointsSpec, Store
 from arml_core.jobs.paths import Paths
-from arml_core.report import CertifiedRows, changed_csv, counterfactuals, html_report, verdict_csv
-from arml_core.threat import ThreatModel
+from arml_core.report import CertifiedTable, changed_csv, counterfactuals, html_report, verdict_csv
 
 LIMIT_SECONDS = 30.0
 
@@ -74,7 +73,7 @@ def timed(what: str, spent: dict[str, float]) -> Iterator[list[float]]:
     print(f"{what:34s} {seconds[0]:7.2f} s", flush=True)
 
 
-def certify(data: TableData, folder: Path, spent: dict[str, float]) -> CertifiedRows:
+def certify(data: TableData, folder: Path, spent: dict[str, float]) -> CertifiedTable:
     """Exact leave-one-out radii through the job queue, watching the progress as the page does."""
     client = Client(Store(Paths(folder / "jobs")))
     client.start_worker()
@@ -87,24 +86,10 @@ def certify(data: TableData, folder: Path, spent: dict[str, float]) -> Certified
             job = client.certify(run.id, 1, "exact", points=PointsSpec("train"))
             reports = watch(client, job.id)
         print(f"{'':34s} {reports} reports of progress on the way")
-        radii: Radii = client.result(job.id)
+        radii = client.result(job.id)
     finally:
         client.stop_worker()
-    predicted = radii.predicted.astype(np.intp)
-    return CertifiedRows(
-        data.layout,
-        data.X,
-        data.raw,
-        data.lines,
-        data.y,
-        predicted,
-        radii.lower,
-        radii.upper,
-        radii.exact,
-        radii.correct,
-        np.asarray(radii.adversarial, dtype=np.float64),
-        ThreatModel(),
-    )
+    return CertifiedTable(data.layout, data.X, data.raw, data.lines, data.y, radii)
 
 
 def watch(client: Client, job: str) -> int:
@@ -118,7 +103,7 @@ def watch(client: Client, job: str) -> int:
     return len(seen)
 
 
-def export(data: TableData, rows: CertifiedRows, spent: dict[str, float]) -> None:
+def export(data: TableData, rows: CertifiedTable, spent: dict[str, float]) -> None:
     assert data.y is not None
     knn = MahalanobisKNN(1).fit(data.X, data.y)
     with timed("changed rows, checked", spent):

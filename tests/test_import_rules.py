@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"numerics", "errors", "progress", "device", "home", "npz"},
     {"metric", "threat", "datasets"},
-    {"neighbors", "checks"},
+    {"neighbors", "checks", "radii"},
     {"certificates", "attacks"},
     {"curves", "knn", "learners", "neural", "results", "comparison", "report"},
     {"figures", "jobs"},
@@ -103,6 +103,14 @@ def test_certificates_and_attacks_know_neither_the_classifier_nor_the_learners()
     for path in ENGINE:
         if path.relative_to(ROOT / "arml_core").parts[0] in ("certificates", "attacks"):
             assert not {part_of(module) for module in imports(path)} & {"knn", "learners", "datasets", "curves"}
+
+
+@pytest.mark.parametrize("path", ENGINE, ids=name_of)
+def test_only_numerics_computes_with_the_unit_roundoff(path):
+    """Elsewhere whole bounds are taken from there: an error bound that is written twice will differ one day."""
+    if "numerics" not in path.parts:
+        names = {module.rsplit(".", 1)[-1] for module in imports(path) if module.startswith("arml_core.numerics.")}
+        assert not names & {"gamma", "UNIT_ROUNDOFF"}
 
 
 def test_importing_the_engine_loads_no_dashboard():

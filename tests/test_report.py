@@ -13,7 +13,7 @@ import pytest
 from arml_core import MahalanobisKNN, ThreatModel, robust_error_curve
 from arml_core.datasets.table import TableData, apply_layout, read_table, select, write_csv
 from arml_core.report import (
-    CertifiedRows,
+    CertifiedTable,
     Flips,
     alone_words,
     changed_csv,
@@ -46,7 +46,7 @@ def data_of(content: bytes, label: str, **options: object) -> TableData:
 
 def certified(
     data: TableData, n_neighbors: int = 1, threat: ThreatModel | None = None
-) -> tuple[CertifiedRows, Flips, MahalanobisKNN]:
+) -> tuple[CertifiedTable, Flips, MahalanobisKNN]:
     """The file against itself, leave-one-out, with its counterfactuals."""
     assert data.y is not None
     threat = threat or ThreatModel()
@@ -54,20 +54,7 @@ def certified(
     own = np.arange(len(data.X))
     found = knn.certify(data.X, data.y, "votes", threat, exclude=own)
     attack = knn.attack(data.X, data.y, threat=threat, exclude=own)
-    rows = CertifiedRows(
-        data.layout,
-        data.X,
-        data.raw,
-        data.lines,
-        data.y,
-        found.predicted.astype(np.intp),
-        found.lower,
-        attack.upper,
-        found.exact,
-        found.correct,
-        np.asarray(attack.adversarial, dtype=np.float64),
-        threat,
-    )
+    rows = CertifiedTable(data.layout, data.X, data.raw, data.lines, data.y, found.join(attack))
     flips = counterfactuals(rows, lambda points, moved: knn.predict(points, exclude=own[moved]))
     return rows, flips, knn
 
@@ -81,13 +68,13 @@ def test_the_changed_rows_read_again_get_the_answer_that_is_named(n_neighbors: i
     assert table is not None
     back, found = apply_layout(data.layout, table)
     assert back is not None, found
-    assert len(back.X) == flips.known.sum() == rows.correct.sum()
+    assert len(back.X) == flips.known.sum() == rows.radii.correct.sum()
     own = np.flatnonzero(flips.known)
     answers = knn.predict(back.X, exclude=own)
     assert (answers == flips.answers[own]).all()
-    assert (answers != rows.predicted[own]).all()
+    assert (answers != rows.radii.predicted[own]).all()
     size = np.linalg.norm(back.X - rows.X[own], axis=1)
-    assert (size <= rows.upper[own] * (1 + 1e-5)).all()
+    assert (size <= rows.radii.upper[own] * (1 + 1e-5)).all()
 
 
 def test_a_frozen_column_keeps_its_digits() -> None:
@@ -100,9 +87,9 @@ def test_a_frozen_column_keeps_its_digits() -> None:
 def test_a_wrong_row_and_a_row_without_an_attack_have_no_change() -> None:
     data = data_of(b"x,label\n0,a\n1,b\n2,a\n3,b\n10,b\n11,b\n", "label")
     rows, flips, _ = certified(data)
-    assert not rows.correct[0]
-    assert not flips.known[~rows.correct].any()
-    untouched = CertifiedRows(**{**rows.__dict__, "adversarial": np.full_like(rows.X, np.nan)})
+    assert not rows.radii.correct[0]
+    assert not flips.known[~rows.radii.correct].any()
+    untouched = replace(rows, radii=replace(rows.radii, adversarial=np.full_like(rows.X, np.nan)))
     assert not counterfactuals(untouched, lambda points, moved: np.zeros(len(points), dtype=np.intp)).known.any()
 
 
@@ -110,9 +97,9 @@ def test_verdicts_are_those_of_the_engine() -> None:
     rows, _, knn = certified(data_of(PUMPS, "state"))
     found = knn.certify(rows.X, rows.labels, "exact", exclude=np.arange(len(rows)))
     for radius in (0.0, 0.05, 0.3, 0.7):
-        assert (rows.verdict(radius) == found.verdict(radius)).mean() > 0.97  # both sides differ by rounding only
-        assert sum(count_verdicts(rows.verdict(radius)).values()) == len(rows)
-    assert count_verdicts(rows.verdict(0.3))["attackable"] == 8
+        assert (rows.radii.verdict(radius) == found.verdict(radius)).mean() > 0.97  # both sides differ by rounding only
+        assert sum(count_verdicts(rows.radii.verdict(radius)).values()) == len(rows)
+    assert count_verdicts(rows.radii.verdict(0.3))["attackable"] == 8
 
 
 def test_what_a_radius_means_for_a_feature_alone() -> None:
@@ -160,7 +147,7 @@ def test_shown_radii_are_cut_down_and_found_ones_up() -> None:
 
 def test_a_heading_names_the_radius_of_its_verdicts_to_the_last_digit() -> None:
     rows, flips, _ = certified(data_of(PUMPS, "state"))
-    radius = float(np.nextafter(rows.lower[rows.lower > 0].min(), 0))
+    radius = float(np.nextafter(rows.radii.lower[rows.radii.lower > 0].min(), 0))
     assert f"{radius:g}" != repr(radius)
     assert f"verdict at {radius!r}" in verdict_csv(rows, radius, flips).splitlines()[0]
     report = html_report("pumps.csv", rows, radius, flips, [])
@@ -250,12 +237,12 @@ def test_the_report_says_what_matters() -> None:
 
 def test_the_report_speaks_of_two_lines_only_where_there_are_two() -> None:
     rows, flips, _ = certified(data_of(PUMPS, "state"))
-    rows = replace(rows, upper=rows.lower, exact=np.ones(len(rows), dtype=bool))
+    rows = replace(rows, radii=replace(rows.radii, upper=rows.radii.lower, exact=np.ones(len(rows), dtype=bool)))
     exact = html_report("pumps.csv", rows, 0.1, flips, [])
     assert exact.count("<polyline") == 1
     assert "every radius is exact" in exact
     assert "two lines" not in exact
-    apart = replace(rows, upper=2 * rows.upper, exact=np.zeros(len(rows), dtype=bool))
+    apart = replace(rows, radii=replace(rows.radii, upper=2 * rows.radii.upper, exact=np.zeros(len(rows), dtype=bool)))
     both = html_report("pumps.csv", apart, 0.1, flips, [])
     assert both.count("<polyline") == 2
     assert "The truth lies between the two lines." in both
@@ -284,7 +271,7 @@ def test_verdicts_as_csv_hold_every_digit_and_leave_the_unknown_empty() -> None:
     table, _ = read_table(verdict_csv(rows, 0.3, flips).encode())
     assert table is not None
     assert table.n_rows == len(rows)
-    assert (table.column("lower").values == rows.lower).all()
+    assert (table.column("lower").values == rows.radii.lower).all()
     assert (table.column("line").values == rows.lines).all()
     assert table.column("verdict at 0.3").texts is not None
     assert np.array_equal(table.column("after: flow_l_min").values, flips.raw[:, 3])

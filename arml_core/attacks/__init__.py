@@ -1,7 +1,6 @@
 """Attacks: perturbations that were seen to change the answer, as upper bounds on the robust radius."""
 
 from .boundary import boundary_attack
-from .result import AttackResult
 from .whitebox import attack_point, whitebox_attack
 
-__all__ = ["AttackResult", "attack_point", "boundary_attack", "whitebox_attack"]
+__all__ = ["attack_point", "boundary_attack", "whitebox_attack"]

@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..neighbors.neighbor_lists import NeighborListPredictor
+from ..neighbors.point_set import PointSet
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
-from ..numerics.error_bounds import gamma
+from ..numerics.error_bounds import size_rounded_up
 from ..progress import Callback, report
 from ..threat import ResolvedThreat
 
@@ -59,27 +62,61 @@ class _Rates:
 
 
 def boundary_attack(
-    x: NDArray[np.floating],
-    labels: IntArray,
-    predict: Predict,
     threat: ResolvedThreat,
-    noise_range: tuple[FloatArray, FloatArray],
-    fallback: NDArray[np.floating],
+    points: PointSet,
     steps: int = STEPS,
     random_state: int = 0,
     callback: Callback | None = None,
 ) -> tuple[FloatArray, NDArray[np.floating]]:
-    """Sizes of the perturbations found, and the perturbed points.
+    """Sizes of the perturbations found, and the perturbed points; +inf and NaN where there is none."""
+    predict = NeighborListPredictor(points)
+    found = walk_boundary(threat, points, predict, _starting_points(threat, points), steps, random_state, callback)
+    upper, adversarial = found
+    rows = np.flatnonzero(np.isfinite(upper))
+    if len(rows):  # lists of neighbours answered on the way; the classifier has the last word
+        in_vain = rows[~points.flips(adversarial[rows], rows)]
+        upper[in_vain], adversarial[in_vain] = np.inf, np.nan
+    return upper, adversarial
 
-    Parameters
-    ----------
-    labels : class codes, the classifier's own predictions for `x`.
-    noise_range : (low, high) per feature, where there is no box.
-    fallback : (n, D) a point of another class for each row, where noise does not work.
+
+@dataclass(frozen=True)
+class Starts:
+    """Where an attack may begin: noise between `low` and `high`, or the `fallback` row of each point.
+
+    `fallback` is (n, D): a training row of another class for each point, where no noise is misclassified.
     """
-    source = x.astype(np.float64)
+
+    low: FloatArray
+    high: FloatArray
+    fallback: NDArray[np.floating]
+
+
+def _starting_points(threat: ResolvedThreat, points: PointSet) -> Starts:
+    """Noise fills the range of the training data, inside the box where there is one."""
+    references = points.references
+    x = references.x
+    low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+    if threat.box is not None:
+        low[threat.movable] = np.maximum(threat.box[0], low[threat.movable])
+        high[threat.movable] = np.minimum(threat.box[1], high[threat.movable])
+    others = x[[np.argmax(references.label != c) for c in range(references.n_classes)]]
+    return Starts(low, np.maximum(low, high), others[points.labels])
+
+
+def walk_boundary(
+    threat: ResolvedThreat,
+    points: PointSet,
+    predict: Predict,
+    starts: Starts,
+    steps: int = STEPS,
+    random_state: int = 0,
+    callback: Callback | None = None,
+) -> tuple[FloatArray, NDArray[np.floating]]:
+    """The attack itself, with `predict` in the place of the classifier."""
+    x, labels = points.points, points.labels
+    source = points.exact_points()
     generators = [_generator(random_state, row) for row in source]
-    targets = _misclassified_noise(source, x.dtype, labels, predict, threat, noise_range, fallback, generators)
+    targets = _misclassified_noise(source, x.dtype, labels, predict, threat, starts, generators)
     best = _least_blend(source, x.dtype, labels, predict, threat, targets)
     sizes = threat.size(np.nan_to_num(best, nan=np.inf) - source)
     walkers = np.flatnonzero(np.isfinite(sizes))
@@ -87,7 +124,7 @@ def boundary_attack(
         walk = _Walk(source[walkers], x.dtype, labels[walkers], walkers, best[walkers], predict, threat)
         walk.run(steps, [generators[b] for b in walkers], callback)
         best[walkers], sizes[walkers] = walk.best, walk.best_size
-    upper = np.where(np.isfinite(sizes), sizes * (1 + gamma(x.shape[1] + 8)), np.inf)
+    upper = np.where(np.isfinite(sizes), size_rounded_up(sizes, x.shape[1]), np.inf)
     return upper, best.astype(x.dtype)
 
 
@@ -97,21 +134,19 @@ def _misclassified_noise(
     labels: IntArray,
     predict: Predict,
     threat: ResolvedThreat,
-    noise_range: tuple[FloatArray, FloatArray],
-    fallback: NDArray[np.floating],
+    starts: Starts,
     generators: list[np.random.Generator],
 ) -> FloatArray:
     """For each point a misclassified one to start from; NaN where there is none."""
-    low, high = noise_range
     targets = np.full(source.shape, np.nan)
     for draw in range(NOISE_DRAWS + 1):
         rows = np.flatnonzero(np.isnan(targets[:, 0]))
         if not len(rows):
             break
         if draw < NOISE_DRAWS:
-            points = np.stack([generators[b].uniform(low, high) for b in rows])
+            points = np.stack([generators[b].uniform(starts.low, starts.high) for b in rows])
         else:
-            points = fallback[rows].astype(np.float64)
+            points = starts.fallback[rows].astype(np.float64)
         points = threat.keep_within(points.astype(dtype), source[rows])
         works = predict(points, rows) != labels[rows]
         targets[rows[works]] = points[works]

@@ -10,16 +10,17 @@ out. Every point it returns has been given to ``predict``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..certificates.triplet import Triplets
+from ..neighbors.point_set import PointSet
+from ..neighbors.vote import elect, votes_to_beat
 from ..numerics.arrays import FloatArray, IntArray
-from ..numerics.error_bounds import gamma
+from ..numerics.error_bounds import float32_error
 from ..progress import Callback, report
 from .projection import Neighbourhood, Order
 
@@ -35,9 +36,6 @@ MOST_CHOICES = 400
 MARGIN = 1e-9
 RETRIES = 16
 BISECTIONS = 40
-
-Predict = Callable[[NDArray[np.floating], IntArray], IntArray]
-"""``predict(points, members)``: class codes of perturbed versions of those members."""
 
 
 @dataclass(frozen=True)
@@ -56,81 +54,51 @@ class Choice:
 
 
 def whitebox_attack(
-    triplets: Triplets,
-    x: NDArray[np.floating],
-    labels: IntArray,
-    n_neighbors: int,
-    predict: Predict,
-    exclude: IntArray | None = None,
-    callback: Callback | None = None,
+    triplets: Triplets, points: PointSet, callback: Callback | None = None
 ) -> tuple[FloatArray, NDArray[np.floating]]:
     """Sizes of perturbations that change the prediction, and the perturbed points.
-
-    Parameters
-    ----------
-    labels : class codes, the classifier's own predictions for `x`.
 
     Returns
     -------
     upper : (n,), +inf where nothing was found.
-    adversarial : (n, D) in x's dtype, NaN rows where nothing was found.
+    adversarial : (n, D) in the points' dtype, NaN rows where nothing was found.
     """
-    upper = np.full(len(x), np.inf)
-    adversarial = np.full(x.shape, np.nan, dtype=x.dtype)
-    for b in range(len(x)):
-        left_out = None if exclude is None else exclude[b]
-        found = attack_point(triplets, x[b], int(labels[b]), n_neighbors, partial(_for_member, predict, b), left_out)
+    upper = np.full(len(points), np.inf)
+    adversarial = np.full(points.points.shape, np.nan, dtype=points.points.dtype)
+    for b in range(len(points)):
+        found = attack_point(triplets, points, b)
         if found is not None:
             upper[b], adversarial[b] = found
-        report(callback, b + 1, len(x))
+        report(callback, b + 1, len(points))
     return upper, adversarial
 
 
 def attack_point(
-    triplets: Triplets,
-    x: NDArray[np.floating],
-    label: int,
-    n_neighbors: int,
-    predict: Callable[[NDArray[np.floating]], IntArray],
-    exclude: IntArray | None = None,
-    start: FloatArray | None = None,
-    traded: int = TRADED,
+    triplets: Triplets, points: PointSet, member: int, start: FloatArray | None = None, traded: int = TRADED
 ) -> tuple[float, NDArray[np.floating]] | None:
-    """The attack on one point: (size, perturbed point), or None where nothing was found."""
-    return _PointAttack(triplets, x, label, n_neighbors, exclude, traded).run(predict, start)
+    """The attack on one of the points: (size, perturbed point), or None where nothing was found."""
+    return PointAttack(triplets, points, member, traded).run(start)
 
 
-def _for_member(predict: Predict, member: int, points: NDArray[np.floating]) -> IntArray:
-    return predict(points, np.full(len(points), member))
+class PointAttack:
+    """The attack on one of the points, `member`; `traded` local optima are improved by trading."""
 
-
-class _PointAttack:
-    """The attack on one point."""
-
-    def __init__(
-        self,
-        triplets: Triplets,
-        x: NDArray[np.floating],
-        label: int,
-        n_neighbors: int,
-        exclude: IntArray | None,
-        traded: int,
-    ) -> None:
-        self.triplets, self.x, self.label, self.n_neighbors = triplets, x, label, n_neighbors
-        self.traded = traded
+    def __init__(self, triplets: Triplets, points: PointSet, member: int, traded: int = TRADED) -> None:
+        x: NDArray[np.floating] = points.points[member]
+        self.triplets, self.points, self.member, self.traded = triplets, points, member, traded
+        self.x, self.label, self.n_neighbors = x, int(points.labels[member]), points.n_neighbors
         self.exact_x = x.astype(np.float64)
-        reference = triplets.reference
-        u, slack = reference.embed(self.exact_x[None])
+        references = triplets.references
+        u, slack = references.embed(self.exact_x[None])
         self.u = u[0]
         # One product for all points, to choose a pool from; the pool's own distances are taken from differences.
-        self.d: FloatArray = np.maximum(reference.norms**2 - 2 * (reference.u @ self.u) + self.u @ self.u, 0.0)
-        if exclude is not None:
-            self.d[reference.rank[exclude[exclude >= 0]]] = np.inf
-        self.class_of = reference.label[reference.order]
+        self.d: FloatArray = np.maximum(references.norms**2 - 2 * (references.u @ self.u) + self.u @ self.u, 0.0)
+        self.d[references.rank[points.left_out(member)]] = np.inf
+        self.class_of = references.label[references.order]
         self.margin = max(MARGIN * self._scale(), 16 * float(slack[0]) ** 2)
         if x.dtype == np.float32:
             spread = np.linalg.norm(triplets.h, axis=1).max() * np.linalg.norm(self.exact_x)
-            self.margin = max(self.margin, 4 * gamma(1, np.float32) * float(spread))
+            self.margin = max(self.margin, 4 * float32_error(float(spread)))
         self.pool = self._first_pool()
 
     def _scale(self) -> float:
@@ -150,8 +118,8 @@ class _PointAttack:
         """Places of the nearest positives, the nearest rivals, and some of every class."""
         per_class = max(4 * self.n_neighbors, POOL // 4)
         pool = []
-        starts = self.triplets.reference.starts
-        for c in range(self.triplets.reference.n_classes):
+        starts = self.triplets.references.starts
+        for c in range(self.triplets.references.n_classes):
             places = np.arange(starts[c], starts[c + 1])
             pool.append(_nearest(self.d, places, POOL if c == self.label else per_class))
         rivals = np.flatnonzero(self.class_of != self.label)
@@ -159,9 +127,7 @@ class _PointAttack:
         together = np.unique(np.concatenate(pool))
         return together[np.isfinite(self.d[together])]
 
-    def run(
-        self, predict: Callable[[NDArray[np.floating]], IntArray], start: FloatArray | None
-    ) -> tuple[float, NDArray[np.floating]] | None:
+    def run(self, start: FloatArray | None = None) -> tuple[float, NDArray[np.floating]] | None:
         """The best point found that `predict` gets wrong, with its size; widens the pool where it was too small."""
         threat = self.triplets.threat
         best: tuple[float, NDArray[np.floating]] | None = None
@@ -169,15 +135,15 @@ class _PointAttack:
             place = self._neighbourhood()
             deltas = self._search(place, start)
             if not deltas and start is None:
-                start = self._misclassified(predict)
+                start = self._misclassified()
                 if start is not None:
                     self._widen(threat.reduce_move(start - self.exact_x))
                     continue
             if not deltas:
                 return best
             points = threat.keep_within((self.exact_x + threat.expand(np.stack(deltas))).astype(self.x.dtype), self.x)
-            flipped = predict(points) != self.label
-            sizes = threat.size(points.astype(np.float64) - self.exact_x) * (1 + gamma(len(self.x) + 8))
+            flipped = self.points.flips_one(points, self.member)
+            sizes = threat.size_rounded_up(points.astype(np.float64) - self.exact_x)
             for size, point in zip(sizes[flipped], points[flipped], strict=True):
                 if best is None or size < best[0]:
                     best = (float(size), point)
@@ -185,13 +151,11 @@ class _PointAttack:
                 return best
             if not self._widen(deltas[0]):
                 self.margin *= 30
-        return best or self._towards_misclassified(predict)
+        return best or self.towards_misclassified()
 
-    def _towards_misclassified(
-        self, predict: Callable[[NDArray[np.floating]], IntArray]
-    ) -> tuple[float, NDArray[np.floating]] | None:
+    def towards_misclassified(self) -> tuple[float, NDArray[np.floating]] | None:
         """A point on the way to a misclassified one that flips as well, as near as bisecting brings it."""
-        there = self._misclassified(predict)
+        there = self._misclassified()
         if there is None:
             return None
         threat = self.triplets.threat
@@ -200,22 +164,21 @@ class _PointAttack:
             share = (low + high) / 2
             point = (self.exact_x + share * (there - self.exact_x)).astype(self.x.dtype)
             point = threat.keep_within(point[None], self.x[None])
-            if predict(point)[0] != self.label:
+            if self.points.flips_one(point, self.member)[0]:
                 high, best = share, point[0]
             else:
                 low = share
-        size = threat.size(best.astype(np.float64) - self.exact_x) * (1 + gamma(len(self.x) + 8))
-        return float(size), best
+        return float(threat.size_rounded_up(best.astype(np.float64) - self.exact_x)), best
 
-    def _misclassified(self, predict: Callable[[NDArray[np.floating]], IntArray]) -> FloatArray | None:
+    def _misclassified(self) -> FloatArray | None:
         """The nearest of some training points of other classes that is really misclassified: a last resort."""
-        reference = self.triplets.reference
+        references = self.triplets.references
         rivals = np.flatnonzero((self.class_of != self.label) & np.isfinite(self.d))
         rivals = rivals[np.argsort(self.d[rivals])]
         some = np.union1d(rivals[:POOL], rivals[:: max(1, len(rivals) // POOL)])
-        points = reference.points(reference.order[some]).astype(self.x.dtype)
+        points = references.points(references.order[some]).astype(self.x.dtype)
         points = self.triplets.threat.keep_within(points, self.x)
-        flipped = np.flatnonzero(predict(points) != self.label)
+        flipped = np.flatnonzero(self.points.flips_one(points, self.member))
         if not len(flipped):
             return None
         found = points[flipped].astype(np.float64)
@@ -224,13 +187,13 @@ class _PointAttack:
     def _neighbourhood(self) -> Neighbourhood:
         triplets = self.triplets
         room = triplets.threat.room(self.exact_x)
-        difference = triplets.reference.u[self.pool] - self.u
+        difference = triplets.references.u[self.pool] - self.u
         return Neighbourhood(
             triplets.h[self.pool],
             np.einsum("nr,nr->n", difference, difference),
             self.class_of[self.pool],
-            triplets.reference.order[self.pool],
-            triplets.reference.twin[triplets.reference.order[self.pool]],
+            triplets.references.order[self.pool],
+            triplets.references.twin[triplets.references.order[self.pool]],
             room,
             triplets.threat.norm,
         )
@@ -303,7 +266,7 @@ class _PointAttack:
         """What wins at training points and halfway between them: first choices where no class has a majority."""
         threat = self.triplets.threat
         near = np.argsort(place.d)[:STARTING_POINTS]
-        points = self.triplets.reference.points(place.index[near])
+        points = self.triplets.references.points(place.index[near])
         middles = [(points[a] + points[b]) / 2 for a in range(min(len(near), 12)) for b in range(a)]
         seen = set()
         for point in [*points, *middles]:
@@ -340,7 +303,7 @@ class _PointAttack:
     def _split(self, c: int, others: int) -> tuple[int, int] | None:
         """(t, m) with t + m + others = K and t just enough to beat m positives; None if there is no such split."""
         slots = self.n_neighbors - others
-        t = slots // 2 + 1 if c > self.label or slots % 2 else slots // 2
+        t = -(-votes_to_beat(slots, c, self.label) // 2)  # the fewest that beat the slots they leave
         return (t, slots - t) if t >= 1 else None
 
     def _around(self, place: Neighbourhood, c: int, nearness: FloatArray, delta: FloatArray) -> Choice | None:
@@ -358,9 +321,8 @@ class _PointAttack:
         """The cheapest choice that x + δ already fulfils: the winner there, and whom it may leave inside."""
         keys = place.keys(delta)
         inside = place.nearest(np.arange(len(keys)), keys, self.n_neighbors)
-        votes = np.bincount(place.label[inside], minlength=self.triplets.reference.n_classes)
-        winner = int(votes.argmax())
-        return None if winner == self.label else self._tipping(place, winner, keys)
+        elected = int(elect(place.label[None, inside], self.triplets.references.n_classes)[0])
+        return None if elected == self.label else self._tipping(place, elected, keys)
 
     def _tipping(self, place: Neighbourhood, c: int, keys: FloatArray) -> Choice | None:
         """How class c wins with those inside who are of neither class: just enough of c, the nearest, by `keys`."""

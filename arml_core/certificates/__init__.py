@@ -21,16 +21,13 @@ different classes, ``predict`` compares their distances without rounding, so it 
 """
 
 from .bounds import triplet_bound
-from .exact import Interval, exact_radius
-from .result import Certificates
+from .exact import exact_radius
 from .search import search_radius
 from .support import METHODS, check_support
 from .triplet import Triplets
 
 __all__ = [
     "METHODS",
-    "Certificates",
-    "Interval",
     "Triplets",
     "check_support",
     "exact_radius",

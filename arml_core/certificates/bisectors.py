@@ -17,7 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..neighbors.vote import winner
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..threat import dual_norm
 from .region_walk import PlanarProblem
 
 MOST_PAIRS = 2_000_000
@@ -90,7 +92,7 @@ class _Lines:
         a, b = a[differ], b[differ]
         apart, gap = plane.h[b] - plane.h[a], plane.d[b] - plane.d[a]
         tolerance = plane.tolerance
-        dual = np.linalg.norm(apart, ord={1.0: np.inf, 2.0: 2, np.inf: 1}[float(plane.norm)], axis=1)
+        dual = np.linalg.norm(apart, ord=dual_norm(plane.norm), axis=1)
         reach = 2 * float(np.maximum(-plane.low, plane.high).sum())
         flat = dual * reach <= tolerance  # the same key everywhere, or never
         if np.any(flat & (np.abs(gap) <= 3 * tolerance)):
@@ -145,7 +147,7 @@ class _Lines:
         doubt = float(distance[unsure].min(initial=np.inf))
         nearer = np.where((low[line, stretch] == wanted)[:, None], certain[line, stretch], possible[line, stretch])
         with_a, with_b = (nearer + votes[ends[line]] for ends in (self.a, self.b))
-        a_flips, b_flips = with_a.argmax(axis=1) != plane.label, with_b.argmax(axis=1) != plane.label
+        a_flips, b_flips = winner(with_a) != plane.label, winner(with_b) != plane.label
         kept = np.flatnonzero(~unsure & (a_flips | b_flips) & (distance < upper))
         kept = kept[np.argsort(distance[kept], kind="stable")]
         line, stretch = line[kept], stretch[kept]

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..neighbors.point_set import PointSet
+from ..neighbors.vote import votes_to_beat
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
@@ -58,7 +60,7 @@ def votes_cases(y: int, n_neighbors: int, counts: IntArray) -> list[Case]:
         for c in np.flatnonzero(counts):
             if c == y:
                 continue
-            t = max(m + int(c > y), -(-incoming // rivals), 1)
+            t = max(votes_to_beat(m, int(c), y), -(-incoming // rivals), 1)
             if t <= min(incoming, int(counts[c])):
                 cases.append(Case(m=m, c=int(c), t=t, negatives=incoming))
     return cases
@@ -73,66 +75,44 @@ class Group:
     counts: IntArray
 
 
-def groups(labels: IntArray, exclude: IntArray | None, triplets: Triplets, chunk: int) -> Iterator[Group]:
-    """Split test points into groups of at most `chunk`; `exclude` holds training indices padded with -1."""
-    reference = triplets.reference
-    counts = np.tile(reference.counts, (len(labels), 1))
+def groups(points: PointSet, chunk: int) -> Iterator[Group]:
+    """Split test points into groups of at most `chunk`."""
+    references, exclude = points.references, points.exclude
+    counts = np.tile(references.counts, (len(points), 1))
     if exclude is not None:
         b, e = np.nonzero(exclude >= 0)
-        np.subtract.at(counts, (b, reference.label[exclude[b, e]]), 1)
-    keys, which = np.unique(np.column_stack([labels, counts]), axis=0, return_inverse=True)
+        np.subtract.at(counts, (b, references.label[exclude[b, e]]), 1)
+    keys, which = np.unique(np.column_stack([points.labels, counts]), axis=0, return_inverse=True)
     for g, key in enumerate(keys):
         members = np.flatnonzero(which.ravel() == g)
         for start in range(0, len(members), chunk):
             yield Group(members[start : start + chunk], int(key[0]), key[1:])
 
 
-def triplet_bound(
-    triplets: Triplets,
-    x: FloatArray,
-    labels: IntArray,
-    n_neighbors: int,
-    method: str,
-    exclude: IntArray | None = None,
-    callback: Callback | None = None,
-) -> FloatArray:
-    """`theorem1` or `votes` for test points that the classifier gets right, rounded down.
-
-    Parameters
-    ----------
-    labels : class codes, the classifier's own predictions for `x`.
-    exclude : (n, e) training indices to leave out per point, padded with -1, or None.
-    """
-    lower = np.empty(len(x))
+def triplet_bound(triplets: Triplets, points: PointSet, method: str, callback: Callback | None = None) -> FloatArray:
+    """`theorem1` or `votes` for test points that the classifier gets right, rounded down."""
+    lower = np.empty(len(points))
 
     def bound(group: Group) -> FloatArray:
-        left_out = None if exclude is None else exclude[group.members]
-        return _group_bound(triplets, x[group.members], group, n_neighbors, method, left_out)
+        return _group_bound(triplets, points.take(group.members), group, method)
 
     done = 0
-    parts = groups(labels, exclude, triplets, triplets.reference.distance_bounds.chunk_rows())
-    for group, found in in_parallel(bound, parts):
+    for group, found in in_parallel(bound, groups(points, points.references.distance_bounds.chunk_rows())):
         lower[group.members] = found
         done += len(group.members)
-        report(callback, done, len(x))
+        report(callback, done, len(points))
     return lower
 
 
-def _group_bound(
-    triplets: Triplets, x: FloatArray, group: Group, n_neighbors: int, method: str, exclude: IntArray | None
-) -> FloatArray:
-    if method == "theorem1":
-        cases = theorem1_cases((n_neighbors + 1) // 2)
-    else:
-        cases = votes_cases(group.label, n_neighbors, group.counts)
+def _group_bound(triplets: Triplets, points: PointSet, group: Group, method: str) -> FloatArray:
+    k = points.n_neighbors
+    cases = theorem1_cases((k + 1) // 2) if method == "theorem1" else votes_cases(group.label, k, group.counts)
     if not cases:
-        return np.full(len(x), np.inf)  # no training set of this size can outvote the label
+        return np.full(len(points), np.inf)  # no training set of this size can outvote the label
     if any(case.m >= group.counts[group.label] for case in cases):
-        return np.zeros(len(x))  # with every positive inside, nothing holds the negatives back
-    places = None
-    if exclude is not None:
-        places = np.where(exclude >= 0, triplets.reference.rank[exclude], -1)
-    return _bound_with_lists(triplets, x, group.label, cases, max(WIDTH, 8 * n_neighbors), places)
+        return np.zeros(len(points))  # with every positive inside, nothing holds the negatives back
+    places = points.places_left_out()
+    return _bound_with_lists(triplets, points.exact_points(), group.label, cases, max(WIDTH, 8 * k), places)
 
 
 def _bound_with_lists(
@@ -156,14 +136,14 @@ def _screened_bound(
 ) -> tuple[FloatArray, Candidates, BoolArray]:
     """The bound from full rows of the most promising negatives, these, and for which test points they were enough.
 
-    TripletRows are added in rising order of their lower bounds until the order statistics over the rows so far are no
+    Rows are added in rising order of their lower bounds until the order statistics over the rows so far are no
     larger than any remaining bound: the rest cannot change them.
     """
     deepest = max(case.m for case in cases)
     candidates = find_candidates(triplets, rows, deepest, width, exclude)
     place, n_test = candidates.place, len(candidates.place)
     limit = np.column_stack([candidates.bound, candidates.rest])
-    classes = triplets.reference.label[triplets.reference.order[place]]
+    classes = triplets.references.label[triplets.references.order[place]]
     values = np.full((*place.shape, deepest + 1), np.inf)
     used = np.zeros(n_test, dtype=np.intp)
     bound = np.full(n_test, np.inf)

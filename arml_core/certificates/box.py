@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics.arrays import FloatArray
-from ..numerics.error_bounds import LARGEST, UNDERFLOW, gamma
+from ..numerics.error_bounds import LARGEST, UNDERFLOW, rounded_down
 
 
 def boxed_distance(
@@ -33,7 +33,7 @@ def boxed_distance(
     scale = np.ldexp(1.0, np.frexp(slope.max(axis=1))[1])
     slope = np.where(slope > 0, np.maximum(slope / scale[:, None], UNDERFLOW), 0.0)  # squares stay in range
     with np.errstate(over="ignore"):
-        target = b / scale * (1 - gamma(4 * v.shape[1] + 16))
+        target = rounded_down(b / scale, 4 * v.shape[1] + 16)
     if norm == 1:
         return _knapsack(slope, limit, target)
     return _together(slope, limit, target, euclidean=norm == 2)
@@ -57,7 +57,7 @@ def _together(slope: FloatArray, limit: FloatArray, target: FloatArray, euclidea
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         step = np.maximum(target - gain, 0.0) / remaining
         length = np.hypot(np.sqrt(size), step * np.sqrt(remaining)) if euclidean else step
-    return np.where(reached.any(axis=1), length * (1 - gamma(slope.shape[1] + 16)), np.inf)
+    return np.where(reached.any(axis=1), rounded_down(length, slope.shape[1] + 16), np.inf)
 
 
 def _knapsack(slope: FloatArray, limit: FloatArray, target: FloatArray) -> FloatArray:
@@ -71,7 +71,7 @@ def _knapsack(slope: FloatArray, limit: FloatArray, target: FloatArray) -> Float
     gain, size, rate = (np.take_along_axis(a, at, axis=1)[:, 0] for a in (before, spent, slope))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         length = size + np.maximum(target - gain, 0.0) / rate
-    return np.where(reached.any(axis=1), length * (1 - gamma(slope.shape[1] + 16)), np.inf)
+    return np.where(reached.any(axis=1), rounded_down(length, slope.shape[1] + 16), np.inf)
 
 
 def _shifted_cumsum(values: FloatArray) -> FloatArray:

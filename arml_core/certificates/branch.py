@@ -21,7 +21,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..numerics.arrays import BoolArray, FloatArray
-from ..numerics.error_bounds import TINY, gamma
+from ..numerics.error_bounds import TINY, rounded_down, sum_error, sums_rounded_down
+from ..threat import dual_norm
 from .bounds import Case
 from .least_distance import least_distance, least_distance_by_program
 from .pairs import PairGraph
@@ -44,10 +45,6 @@ class HalfSpaces:
     negative_slack: FloatArray
     positive_slack: FloatArray
     norm: float
-
-    @property
-    def dual_norm(self) -> float:
-        return {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}[self.norm]
 
 
 @dataclass(order=True)
@@ -75,7 +72,6 @@ class BranchAndBound:
 
     def __init__(self, local: HalfSpaces, graph: PairGraph, cases: list[Case], upper: float) -> None:
         self.local, self.graph, self.upper = local, graph, upper
-        self.rounding = 1 - gamma(4 * local.negative_h.shape[1] + 64)
         self.settled = min(upper, graph.rest)  # the smallest bound among what will not be refined further
         self.leaves: list[FloatArray] = []  # moves that fulfil a complete decision: starts for an attack
         self.serials = itertools.count()
@@ -231,9 +227,9 @@ class BranchAndBound:
         normals, offsets, slack = self._half_spaces(pairs)
         multipliers = multipliers / multipliers.max()  # so that `slack` covers what a norm loses to underflow
         terms = multipliers * offsets
-        above = float(terms.sum() - gamma(len(terms) + 8) * np.abs(terms).sum())
-        below = float(np.linalg.norm(multipliers @ normals, ord=self.local.dual_norm))
-        below += float(multipliers @ (slack + gamma(len(terms) + 8) * np.abs(normals).sum(axis=1)))
+        above = float(sums_rounded_down(terms, np.zeros(1, dtype=np.intp))[0])
+        below = float(np.linalg.norm(multipliers @ normals, ord=dual_norm(self.local.norm)))
+        below += float(multipliers @ (slack + sum_error(np.abs(normals).sum(axis=1), len(terms))))
         if not (above > 0 and below >= 0):  # or not a number: it overflowed, and proves nothing
             return 0.0
-        return self.rounding * above / below if below > 0 else np.inf
+        return rounded_down(above / below, 4 * normals.shape[1] + 64) if below > 0 else np.inf

@@ -66,8 +66,8 @@ def find_candidates(
     `exclude` holds places in class order that do not exist for a test point, padded with -1. Bound (b) uses the
     `nearest` positives.
     """
-    reference = triplets.reference
-    screened = reference.distance_bounds.query(rows.u, rows.slack)
+    references = triplets.references
+    screened = references.distance_bounds.query(rows.u, rows.slack)
     if exclude is not None:
         b, e = np.nonzero(exclude >= 0)
         screened.lower[torch.from_numpy(b), torch.from_numpy(exclude[b, e])] = torch.inf
@@ -86,7 +86,7 @@ def find_candidates(
     if exclude is not None:
         bound[screened.lower == torch.inf] = torch.inf
     bound[:, start:stop] = torch.inf
-    n_negatives = len(reference) - (stop - start)
+    n_negatives = len(references) - (stop - start)
     width = min(width, n_negatives)
     bound.clamp_(min=0)
     first = torch.topk(bound, min(width + 1, n_negatives), dim=1, largest=False)
@@ -111,7 +111,7 @@ def _upper_h_distances(triplets: Triplets, rows: TripletRows, screened: BoundedR
     if triplets.threat.dual_norm == 2:
         own = triplets.distance_bounds.query(h, h_slack)
         return own.upper_distances().to(side.dtype)
-    device = triplets.reference.device
+    device = triplets.references.device
     distances = torch.cdist(
         torch.from_numpy(h).to(device), torch.from_numpy(triplets.h).to(device), p=triplets.threat.dual_norm
     )
@@ -144,7 +144,7 @@ def _with_denominators(
 
 def _gathered_denominators(triplets: Triplets, place: torch.Tensor, near_place: torch.Tensor) -> torch.Tensor:
     """Upper bounds on ‖h_i - h_j‖_q for each row's own places j and positives i, divided by h's scale."""
-    device = triplets.reference.device
+    device = triplets.references.device
     if triplets.threat.dual_norm == 2:
         side = triplets.distance_bounds.single
         left, right = side.matrix[place, :-1], side.matrix[near_place, :-1]

@@ -12,20 +12,20 @@ upper side is the size of a point that ``predict`` was seen to misclassify.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from ..numerics.arrays import BoolArray, FloatArray, IntArray
-from ..numerics.error_bounds import gamma, norm
+from ..neighbors.point_set import PointSet
+from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.error_bounds import float32_error, norm_rounded_up, sum_error, sums_rounded_down
 from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
+from ..radii import Radii
 from .bounds import Group, groups
 from .candidates import NEAREST, WIDTH, Candidates, by_length, find_candidates
-from .exactness import bounds_meet
+from .exactness import interval_radii
 from .least_distance import least_distance
 from .triplet import Triplets
 from .triplet_rows import TripletRows
@@ -37,19 +37,6 @@ MAX_ROUNDS = 100
 ROWS_AT_ONCE = 4
 NEAREST_OF_MANY = 16  # positives that rule out most negatives of a long list
 DUAL_BYTES = 16 * 2**20
-
-Flips = Callable[[NDArray[np.floating], IntArray], BoolArray]
-"""``flips(points, members)``: which of the points, perturbed versions of those members, are misclassified."""
-
-
-@dataclass
-class Interval:
-    """Both sides of the radius of each test point, and the points that prove the upper side."""
-
-    lower: FloatArray
-    upper: FloatArray
-    adversarial: NDArray[np.floating]
-    exact: BoolArray
 
 
 @dataclass
@@ -67,53 +54,44 @@ class RadiusProgram:
     settled: bool = False
 
 
-def exact_radius(
-    triplets: Triplets,
-    x: NDArray[np.floating],
-    labels: IntArray,
-    flips: Flips,
-    exclude: IntArray | None = None,
-    callback: Callback | None = None,
-) -> Interval:
+def exact_radius(triplets: Triplets, points: PointSet, callback: Callback | None = None) -> Radii:
     """The radius of each test point, all of them classified as `labels` by 1-NN, ℓ2 without a box."""
-    n = len(x)
-    result = Interval(np.empty(n), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(n, dtype=bool))
+    n, x = len(points), points.points
+    lower, upper, adversarial = np.empty(n), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype)
 
     def fill(group: Group) -> None:
         members = group.members
         if group.counts.sum() == group.counts[group.label]:
-            result.lower[members] = np.inf  # no other class is left to win
+            lower[members] = np.inf  # no other class is left to win
             return
-        places = None
-        if exclude is not None:
-            left_out = exclude[members]
-            places = np.where(left_out >= 0, triplets.reference.rank[left_out], -1)
-        search = _GroupSearch(triplets, x[members], group.label, places)
+        search = _GroupSearch(triplets, points.take(members), group.label)
         search.run()
-        result.lower[members] = search.lower
-        search.attack(flips, members, result)
+        search.attack()
+        lower[members], upper[members], adversarial[members] = search.lower, search.upper, search.adversarial
 
     done = 0
-    chunk = min(256, triplets.reference.distance_bounds.chunk_rows())
-    for group, _ in in_parallel(fill, groups(labels, exclude, triplets, chunk)):
+    chunk = min(256, points.references.distance_bounds.chunk_rows())
+    for group, _ in in_parallel(fill, groups(points, chunk)):
         done += len(group.members)
         report(callback, done, n)
-    result.lower = np.minimum(result.lower, result.upper)
-    result.exact = bounds_meet(result.lower, result.upper, triplets, x, 1, exclude)
-    return result
+    lower = np.minimum(lower, upper)
+    return interval_radii(triplets, points, lower, upper, adversarial)
 
 
 class _GroupSearch:
     """The search for a chunk of test points with one label."""
 
-    def __init__(self, triplets: Triplets, x: NDArray[np.floating], label: int, exclude: IntArray | None) -> None:
-        self.triplets, self.x, self.exclude, self.label = triplets, x, exclude, label
-        self.rows = TripletRows(triplets, x.astype(np.float64), label, exclude)
-        self.lower = np.full(len(x), np.inf)
-        self.incumbent = np.full(len(x), np.inf)
-        self.solved: list[list[RadiusProgram]] = [[] for _ in x]
-        self._h = torch.from_numpy(triplets.h[self.rows.positives]).to(triplets.reference.device)
-        self._indices = triplets.reference.order[self.rows.positives]
+    def __init__(self, triplets: Triplets, points: PointSet, label: int) -> None:
+        self.triplets, self.points, self.label = triplets, points, label
+        self.x, self.exclude = points.points, points.places_left_out()
+        self.rows = TripletRows(triplets, points.exact_points(), label, self.exclude)
+        self.lower = np.full(len(points), np.inf)
+        self.upper = np.full(len(points), np.inf)
+        self.adversarial = np.full(self.x.shape, np.nan, self.x.dtype)
+        self.incumbent = np.full(len(points), np.inf)
+        self.solved: list[list[RadiusProgram]] = [[] for _ in range(len(points))]
+        self._h = torch.from_numpy(triplets.h[self.rows.positives]).to(triplets.references.device)
+        self._indices = triplets.references.order[self.rows.positives]
 
     def run(self) -> None:
         """Fill `lower`, `incumbent` and `solved`, with wider candidate lists where the first was too short."""
@@ -197,7 +175,7 @@ class _GroupSearch:
         margin = margin_factor * self._margin(b, n, n_error, below)
         slack = (self.rows.p[b] - n[:, None]) / 2 - margin[:, None]  # (h_i - h_j)ᵀδ ≤ slack
         slack[self.rows.p_high[b] == np.inf] = np.inf
-        twin, order = self.triplets.reference.twin, self.triplets.reference.order
+        twin, order = self.triplets.references.twin, self.triplets.references.order
         slack[twin[self._indices] == twin[order[j]][:, None]] = np.inf  # an M-identical positive never interferes
         distance = -slack / below
         for problem, places in zip(problems, _most_violated(distance), strict=True):
@@ -217,7 +195,7 @@ class _GroupSearch:
         """How much closer than every positive j should come, so that rounding cannot undo it."""
         margin = np.maximum(MARGIN * n, 8 * (n_error + self.rows.p_error[b].min(axis=1)))
         if self.x.dtype == np.float32:
-            rounding = gamma(1, np.float32) * np.linalg.norm(self.x[b].astype(np.float64), axis=1)
+            rounding = float32_error(np.linalg.norm(self.x[b].astype(np.float64), axis=1))
             margin = np.maximum(margin, 2 * rounding * np.median(below, axis=1))
         return np.asarray(margin)
 
@@ -269,56 +247,55 @@ class _GroupSearch:
 
     def _merged(self, problems: list[RadiusProgram], floor: FloatArray) -> FloatArray:
         """The same where every program has a multiplier: its constraints, weighted by them, added up to one."""
-        reference, threat = self.triplets.reference, self.triplets.threat
+        references, threat = self.triplets.references, self.triplets.threat
         used = [p.multipliers > 0 for p in problems]
         counts = np.array([u.sum() for u in used])
         first, of = np.cumsum(counts) - counts, np.repeat(np.arange(len(problems)), counts)
         # any positive factor will do
         weight = np.concatenate([p.multipliers[u] / p.multipliers.max() for p, u in zip(problems, used, strict=True)])
         chosen = np.concatenate([np.array(p.basis)[u] for p, u in zip(problems, used, strict=True)])
-        positives = reference.points(self._indices[chosen])
-        negatives = reference.points(reference.order[[p.j for p in problems]])
+        positives = references.points(self._indices[chosen])
+        negatives = references.points(references.order[[p.j for p in problems]])
         x = self.rows.x[[p.b for p in problems]]
         _, p_high = self.triplets.distance_interval(x[of], positives)
         n_low, _ = self.triplets.distance_interval(x, negatives)
         terms = weight * (n_low[of] - p_high) / 2
-        rounding = gamma(int(counts.max()) + 8)
-        above = np.add.reduceat(terms, first) - rounding * np.add.reduceat(np.abs(terms), first)
+        above = sums_rounded_down(terms, first)
         difference = weight[:, None] * (negatives[of] - positives)
         merged = np.add.reduceat(np.abs(difference), first, axis=0)
-        vector = threat.reduce(reference.metric.apply(np.add.reduceat(difference, first, axis=0)))
-        error = threat.reduce(reference.metric.absolute_apply(merged)) * (reference.gamma + 2 * rounding)
-        below = norm(np.abs(vector) + error) * (1 + gamma(vector.shape[1] + 8))
+        vector = threat.reduce(references.metric.apply(np.add.reduceat(difference, first, axis=0)))
+        magnitude = threat.reduce(references.metric.absolute_apply(merged))
+        error = references.transform_error(magnitude) + 2 * sum_error(magnitude, int(counts.max()))
+        below = norm_rounded_up(vector, error)
         with np.errstate(divide="ignore", invalid="ignore"):
             bound = np.where((below == 0) & (above > 0), np.inf, above / below)
         bound[self.triplets.underflows(vector, error, merged)] = -np.inf
         return np.where(bound > floor, bound, floor)  # the floor where it is not a number, too
 
-    def attack(self, flips: Flips, members: IntArray, result: Interval) -> None:
+    def attack(self) -> None:
         """Turn solutions into points that are really misclassified, stepping further inside where needed."""
         queue = {b: sorted(problems, key=lambda p: p.size) for b, problems in enumerate(self.solved)}
         no_limit = np.full(len(self.x), np.inf)
         for attempt in range(3):
             trying = {b: problems[attempt] for b, problems in queue.items() if len(problems) > attempt}
             for factor in MARGIN_STEPS:
-                trying = {b: p for b, p in trying.items() if not np.isfinite(result.upper[members[b]])}
+                trying = {b: p for b, p in trying.items() if not np.isfinite(self.upper[b])}
                 if factor > 1 or attempt > 0:
                     trying = {b: RadiusProgram(b, p.j, p.floor, chosen=p.basis) for b, p in trying.items()}
                     self._solve(list(trying.values()), factor, no_limit)
-                self._record(flips, members, result, [p for p in trying.values() if np.isfinite(p.size)])
+                self._record([p for p in trying.values() if np.isfinite(p.size)])
 
-    def _record(self, flips: Flips, members: IntArray, result: Interval, problems: list[RadiusProgram]) -> None:
+    def _record(self, problems: list[RadiusProgram]) -> None:
         if not problems:
             return
         threat = self.triplets.threat
         b = np.array([p.b for p in problems])
         delta = threat.expand(np.stack([p.delta for p in problems if p.delta is not None]))
         points = (self.x[b].astype(np.float64) + delta).astype(self.x.dtype)
-        fooled = flips(points, members[b])
+        fooled = self.points.flips(points, b)
         moved = points[fooled].astype(np.float64) - self.x[b[fooled]].astype(np.float64)
-        at = members[b[fooled]]
-        result.upper[at] = threat.size(moved) * (1 + gamma(points.shape[1] + 8))
-        result.adversarial[at] = points[fooled]
+        self.upper[b[fooled]] = threat.size_rounded_up(moved)
+        self.adversarial[b[fooled]] = points[fooled]
 
 
 def _most_violated(violation: FloatArray) -> list[list[int]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.arrays import BoolArray, FloatArray, IntArray
-from ..numerics.error_bounds import gamma
+from ..neighbors.point_set import PointSet
+from ..numerics.arrays import BoolArray, FloatArray
+from ..numerics.error_bounds import float32_error
+from ..radii import Radii
 from .triplet import Triplets
 
 AGREEMENT = 1e-6  # of the upper side
@@ -16,14 +18,16 @@ LARGEST_BLUR = 1e-4  # of the upper side, where the lower one is not 0
 NARROW_BLUR = 1e-7  # of the narrowest column that can move, where the lower side is 0
 
 
-def bounds_meet(
-    lower: FloatArray,
-    upper: FloatArray,
-    triplets: Triplets,
-    x: NDArray[np.floating],
-    n_neighbors: int,
-    exclude: IntArray | None = None,
-) -> BoolArray:
+def interval_radii(
+    triplets: Triplets, points: PointSet, lower: FloatArray, upper: FloatArray, adversarial: NDArray[np.floating]
+) -> Radii:
+    """Both sides of all points as a result, exact where they meet."""
+    exact = bounds_meet(lower, upper, triplets, points)
+    everyone = np.ones(len(points), dtype=bool)
+    return Radii(np.arange(len(points)), lower, upper, exact, everyone, points.labels, adversarial)
+
+
+def bounds_meet(lower: FloatArray, upper: FloatArray, triplets: Triplets, points: PointSet) -> BoolArray:
     """Where both sides agree to 1e-6 of the upper one, or to what rounding blurs around that very point.
 
     The blur is 1e-9 of :func:`neighbor_distance` or of the spread of the data, whichever is less: it tells something
@@ -38,16 +42,16 @@ def bounds_meet(
     meet = known & (gap <= AGREEMENT * upper)
     open_ones = np.flatnonzero(known & ~meet)
     if len(open_ones):
-        left_out = None if exclude is None else exclude[open_ones]
-        some = x[open_ones]
+        some_points = points.take(open_ones)
+        some = some_points.points
         most = LARGEST_BLUR * upper[open_ones]
-        around = neighbor_distance(triplets, some, n_neighbors, left_out)
-        spread = triplets.reference.spread(triplets.threat) or np.inf  # 0: what can move is the same in every row
+        around = neighbor_distance(triplets, some_points)
+        spread = triplets.references.spread(triplets.threat) or np.inf  # 0: what can move is the same in every row
         blur = BLUR * np.minimum(around, spread)
         blur = np.minimum(blur, np.where(lower[open_ones] > 0, most, NARROW_BLUR * narrowest(triplets, some)))
-        if x.dtype == np.float32:
+        if some.dtype == np.float32:
             moving = triplets.threat.expand(triplets.threat.reduce_move(some.astype(np.float64)))
-            grid = SINGLE_BLUR * gamma(1, np.float32) * triplets.reference.metric.magnitude(moving)
+            grid = SINGLE_BLUR * float32_error(triplets.references.metric.magnitude(moving))
             blur += np.minimum(grid / operator_norm(triplets), most)
         meet[open_ones] = gap[open_ones] <= blur
     return meet
@@ -56,7 +60,7 @@ def bounds_meet(
 def narrowest(triplets: Triplets, x: NDArray[np.floating]) -> FloatArray:
     """For each row the width of the narrowest column that can move, as a size of moves; 0 if nothing has a width."""
     threat = triplets.threat
-    widths = np.broadcast_to(triplets.reference.widths[threat.movable] * threat.costs, (len(x), len(threat.movable)))
+    widths = np.broadcast_to(triplets.references.widths[threat.movable] * threat.costs, (len(x), len(threat.movable)))
     room = threat.room(x.astype(np.float64))
     if room is not None:
         widths = np.minimum(widths, room[0] + room[1])
@@ -64,22 +68,20 @@ def narrowest(triplets: Triplets, x: NDArray[np.floating]) -> FloatArray:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def neighbor_distance(
-    triplets: Triplets, x: NDArray[np.floating], n_neighbors: int, exclude: IntArray | None = None
-) -> FloatArray:
+def neighbor_distance(triplets: Triplets, points: PointSet) -> FloatArray:
     """The distance of the K-th neighbour of each row, as a size of moves: no smaller one can cover that distance.
 
     Unlike the width of the data this is no larger for a column in small units to which the metric gives no weight.
     It is 0 on top of K rows, and where the metric ignores all that can move.
     """
-    distances, _ = triplets.reference.nearest(x.astype(np.float64), n_neighbors, exclude)
+    distances, _ = points.references.nearest(points.exact_points(), points.n_neighbors, points.exclude)
     strength = operator_norm(triplets)
-    return np.sqrt(distances[:, -1]) / strength if strength > 0 else np.zeros(len(x))
+    return np.sqrt(distances[:, -1]) / strength if strength > 0 else np.zeros(len(points))
 
 
 def operator_norm(triplets: Triplets) -> float:
     """The most that ‖Gδ‖ can be for a δ of size 1 (in ℓ∞ an upper bound)."""
-    metric, threat = triplets.reference.metric, triplets.threat
+    metric, threat = triplets.references.metric, triplets.threat
     g = metric.components[:, threat.movable] / threat.costs
     columns = np.linalg.norm(g, axis=0)
     if threat.norm == np.inf:

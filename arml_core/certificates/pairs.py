@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
-from ..numerics.error_bounds import TINY, gamma
+from ..numerics.error_bounds import TINY, sum_error
 from .bounds import Case
 from .triplet import Triplets
 from .triplet_rows import TripletRows
@@ -36,7 +36,7 @@ class PairGraph:
 
     def __init__(self, triplets: Triplets, rows: TripletRows, b: int, place: IntArray, depth: int, rest: float) -> None:
         self.place, self.rest = place, rest
-        self.classes = triplets.reference.label[triplets.reference.order[place]]
+        self.classes = triplets.references.label[triplets.references.order[place]]
         offsets, normals, near = self._half_spaces(triplets, rows, b, place, depth)
         n = len(place)
         self.weight = np.zeros((n, n, depth))
@@ -87,7 +87,7 @@ class PairGraph:
         jj = hj[part] @ hj.T  # (q, n)
         product = jj[:, :, None] - ji[part][:, None, :] - ji[None] + np.einsum("pd,pd->p", hi, hi)
         scale = float(max(np.einsum("nd,nd->n", hj, hj).max(), np.einsum("pd,pd->p", hi, hi).max()))
-        error = 8 * gamma(h.shape[1] + 8) * scale + 4 * float(triplets.h_slack.max()) * np.sqrt(scale)
+        error = 8 * sum_error(scale, h.shape[1]) + 4 * float(triplets.h_slack.max()) * np.sqrt(scale)
         lengths = np.maximum(length[part][:, None, :] * length[None], TINY)
         cosine = np.clip((product + error) / lengths, -1.0, 1.0)  # rounded up: the half-spaces look more alike
         s, other = offset[part][:, None, :], offset[None]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..neighbors.vote import elect
 from ..numerics.arrays import FloatArray, IntArray
 
 TOLERANCE = 1e-10  # of keys, relative to the largest one in play; more where their error bound is larger
@@ -63,8 +64,7 @@ class PlanarProblem:
 
     def flips(self, region: Region) -> bool:
         """Whether these neighbours give another answer."""
-        votes = np.bincount(self.labels[list(region)], minlength=self.n_classes)
-        return bool(votes.argmax() != self.label)
+        return bool(elect(self.labels[None, list(region)], self.n_classes)[0] != self.label)
 
 
 Enter = Callable[[FloatArray, FloatArray], bool]

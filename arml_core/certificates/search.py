@@ -16,18 +16,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.arrays import FloatArray, IntArray
-from ..numerics.error_bounds import gamma
+from ..neighbors.point_set import PointSet
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..numerics.error_bounds import difference_error, squared_distance_error
 from ..progress import Callback, report
+from ..radii import Radii
 from .bisectors import Edges, flipping_edges
 from .bounds import Case, votes_cases
 from .branch import BranchAndBound, HalfSpaces
 from .candidates import find_candidates
-from .exact import Interval
-from .exactness import bounds_meet, neighbor_distance, operator_norm
+from .exactness import bounds_meet, interval_radii, neighbor_distance, operator_norm
 from .pairs import MOST_NEGATIVES, PairGraph
 from .region_walk import PlanarProblem, walk
-from .triplet import Triplets, distance_error
+from .triplet import Triplets
 from .triplet_rows import TripletRows
 
 LIST_WIDTH = 1024
@@ -39,27 +40,27 @@ ROWS_AT_ONCE = 4096
 STEPS_ACROSS = (0.1, 1e-2, 1e-3, 1e-5, 1e-7)
 STEPS_INSIDE = tuple(10.0**k for k in range(-10, 0))
 
-Attack = Callable[[FloatArray | None], tuple[float, NDArray[np.floating]] | None]
-"""``attack(start)``: the best misclassified point found from `start` (None: from scratch), as (size, point)."""
+Attack = Callable[[Triplets, PointSet, int, FloatArray | None], tuple[float, NDArray[np.floating]] | None]
+"""``attack(triplets, points, member, start)``: the best misclassified version of a point found from `start` (None: from
+scratch), as (size, point). It is handed in, because certificates know nothing of attacks."""
 
 
 @dataclass
 class PointSearch:
-    """The search for one test point, which the classifier gives the class `label`.
-
-    `exclude` are training indices left out for this point; `predict` gives class codes for perturbed versions of x.
-    """
+    """The search for one of the points, `member`, from a valid bound `lower`."""
 
     triplets: Triplets
-    x: NDArray[np.floating]
-    label: int
-    n_neighbors: int
-    exclude: IntArray
-    predict: Callable[[NDArray[np.floating]], IntArray]
+    points: PointSet
+    member: int
     attack: Attack
     lower: float
     upper: float = np.inf
     adversarial: NDArray[np.floating] | None = None
+
+    def __post_init__(self) -> None:
+        self.x: NDArray[np.floating] = self.points.points[self.member]
+        self.label = int(self.points.labels[self.member])
+        self.exclude = self.points.left_out(self.member)
 
     def run(self, budget: float, max_nodes: int | None = None) -> None:
         """Bring `lower` and `upper` together for up to `budget` seconds, and up to `max_nodes` of branch and bound."""
@@ -75,7 +76,7 @@ class PointSearch:
         self.lower = min(self.lower, self.upper)
 
     def _try(self, start: FloatArray | None) -> None:
-        found = self.attack(start)
+        found = self.attack(self.triplets, self.points, self.member, start)
         if found is not None and found[0] < self.upper:
             self.upper, self.adversarial = found
 
@@ -97,22 +98,26 @@ class PointSearch:
 
     def _lengths(self) -> tuple[float, float]:
         """A length around x, and the width of the data: how far to look, as the attacker measures it."""
-        reference, threat = self.triplets.reference, self.triplets.threat
-        left_out = self.exclude[None] if len(self.exclude) else None
-        near = float(neighbor_distance(self.triplets, self.x[None], self.n_neighbors, left_out)[0])
-        width = reference.spread(threat) or near  # what can move may have the same value in every row
+        references, threat = self.triplets.references, self.triplets.threat
+        near = float(neighbor_distance(self.triplets, self._alone())[0])
+        width = references.spread(threat) or near  # what can move may have the same value in every row
         if width == 0 and (strength := operator_norm(self.triplets)) > 0:
-            u, _ = reference.embed(self.x[None])
-            width = float(np.linalg.norm(reference.u - u, axis=1).max()) / strength
+            u, _ = references.embed(self.x[None])
+            width = float(np.linalg.norm(references.u - u, axis=1).max()) / strength
         return min(near, width) or width, width
 
     def _limit(self, width: float) -> float:
         return self.upper if np.isfinite(self.upper) else FAR * max(width, self.lower)
 
     def _met(self, proved: float) -> bool:
-        left_out = self.exclude[None] if len(self.exclude) else None
         sides = np.array([min(proved, self.upper)]), np.array([self.upper])
-        return bool(bounds_meet(*sides, self.triplets, self.x[None], self.n_neighbors, left_out)[0])
+        return bool(bounds_meet(*sides, self.triplets, self._alone())[0])
+
+    def _alone(self) -> PointSet:
+        return self.points.take(np.array([self.member]))
+
+    def _flips(self, points: NDArray[np.floating]) -> BoolArray:
+        return self.points.flips_one(points, self.member)
 
     def _prove(self, limit: float, started: float, budget: float, attacked: bool) -> float:
         """Below which size nothing flips, looking no further than `limit`; what is seen to flip lowers `upper`."""
@@ -135,7 +140,8 @@ class PointSearch:
 
     def _plane(self, limit: float, whole: bool = False) -> PlanarProblem:
         x = self.x.astype(np.float64)
-        return planar_problem(self.triplets, x, self.label, self.n_neighbors, self.exclude, limit, whole)
+        n_neighbors = self.points.n_neighbors
+        return planar_problem(self.triplets, x, self.label, n_neighbors, self.exclude, limit, whole)
 
     def _glance(self, near: float, width: float) -> None:
         """A first upper side: the smallest of some steps all around that changes the answer."""
@@ -146,7 +152,7 @@ class PointSearch:
         around /= np.linalg.norm(around, ord=threat.norm, axis=1, keepdims=True)
         sizes = np.geomspace(max(self.lower, 1e-3 * near), 4 * width + self.lower, SIZES)
         points, sizes = self._moved((sizes[:, None, None] * around).reshape(-1, around.shape[1]))
-        flipped = np.flatnonzero(self.predict(points) != self.label)
+        flipped = np.flatnonzero(self._flips(points))
         if len(flipped):
             best = flipped[sizes[flipped].argmin()]
             self.upper, self.adversarial = float(sizes[best]), points[best]
@@ -158,7 +164,7 @@ class PointSearch:
                 return
             for step in STEPS_ACROSS:  # the largest that is still in the region beside this edge
                 inside = edges.middle[k] + step * edges.length[k] * edges.across[k]
-                if self.predict(self._moved(inside[None])[0])[0] != self.label:
+                if self._flips(self._moved(inside[None])[0])[0]:
                     if self._step_into(edges.nearest[k], inside):
                         return
                     break
@@ -167,24 +173,24 @@ class PointSearch:
         """x after each of the moves, as far as the box allows, and their sizes, rounded up."""
         threat, x = self.triplets.threat, self.x.astype(np.float64)
         points = threat.keep_within((x + threat.expand(moves)).astype(self.x.dtype), self.x)
-        return points, threat.size(points.astype(np.float64) - x) * (1 + gamma(points.shape[1] + 8))
+        return points, threat.size_rounded_up(points.astype(np.float64) - x)
 
     def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:
         """Find the first of a few points, ever deeper inside a region, that is really misclassified."""
         moves = np.array([nearest + step * (inside - nearest) for step in STEPS_INSIDE])
         points, sizes = self._moved(moves[:, : len(self.triplets.threat.movable)])
-        flipped = np.flatnonzero(self.predict(points) != self.label)
+        flipped = np.flatnonzero(self._flips(points))
         if len(flipped) and sizes[flipped[0]] < self.upper:
             self.upper, self.adversarial = float(sizes[flipped[0]]), points[flipped[0]]
         return len(flipped) > 0
 
     def _branch(self, deadline: float, max_nodes: int | None) -> None:
-        reference = self.triplets.reference
-        counts = reference.counts - np.bincount(reference.label[self.exclude], minlength=reference.n_classes)
-        cases = votes_cases(self.label, self.n_neighbors, counts)
+        references = self.triplets.references
+        counts = references.counts - np.bincount(references.label[self.exclude], minlength=references.n_classes)
+        cases = votes_cases(self.label, self.points.n_neighbors, counts)
         if any(case.m >= counts[self.label] for case in cases):
             return
-        places = reference.rank[self.exclude][None] if len(self.exclude) else None
+        places = references.rank[self.exclude][None] if len(self.exclude) else None
         rows = TripletRows(self.triplets, self.x.astype(np.float64)[None], self.label, places)
         search = self._prepare(rows, cases, places)
         if search is None:
@@ -240,8 +246,8 @@ def planar_problem(
     For ‖δ‖ ≤ `limit`; with `whole` for every δ whose features move by at most that, so that regions are right up to
     the corners of the rectangle.
     """
-    reference, threat = triplets.reference, triplets.threat
-    metric = reference.metric
+    references, threat = triplets.references, triplets.threat
+    metric = references.metric
     room = threat.room(x)
     down, up = room if room is not None else (np.full(len(threat.movable), np.inf),) * 2
     low, high = -np.minimum(down, limit), np.minimum(up, limit)
@@ -250,25 +256,26 @@ def planar_problem(
     reach = float(columns @ farthest)  # ‖Gδ‖ is at most this
     if not whole:
         reach = min(reach, operator_norm(triplets) * limit)
-    blur = reference.gamma * float(metric.magnitude(threat.expand(farthest)))  # of G(x + δ - x_a), on top of G(x - x_a)
+    move = metric.magnitude(threat.expand(farthest))
+    blur = float(references.transform_error(move))  # of G(x + δ - x_a), on top of that of G(x - x_a)
 
-    u, slack = reference.embed(x[None])
-    distance = np.linalg.norm(reference.u[reference.rank] - u[0], axis=1)  # in training order
-    error = slack[0] + reference.slack[reference.rank] + blur + gamma(metric.rank + 8) * distance
+    u, slack = references.embed(x[None])
+    distance = np.linalg.norm(references.u[references.rank] - u[0], axis=1)  # in training order
+    error = slack[0] + references.slack[references.rank] + blur + difference_error(distance, metric.rank)
     farther = distance + error
     farther[exclude] = np.inf
     last = np.partition(farther, n_neighbors - 1)[n_neighbors - 1]
     keep = np.flatnonzero((distance - error <= (last + 2 * reach) * (1 + 1e-12)) & np.isfinite(farther))
 
     # From differences with x, not with the centre: far from it those lose the digits that decide.
-    first, which = np.unique(reference.twin[keep], return_inverse=True)  # M-identical points tie to the last bit
+    first, which = np.unique(references.twin[keep], return_inverse=True)  # M-identical points tie to the last bit
     d, vectors, d_slack, h_error = _around(triplets, x, first)
-    error_at_most = distance_error((np.sqrt(d) + reach) ** 2, d_slack + blur) + 2 * h_error @ farthest
+    error_at_most = squared_distance_error((np.sqrt(d) + reach) ** 2, d_slack + blur) + 2 * h_error @ farthest
     h = np.zeros((len(keep), 2))
     h[:, : len(threat.movable)] = vectors[which]
     corner = np.zeros((2, 2))
     corner[:, : len(threat.movable)] = low, high
-    labels, twins = reference.label[keep], reference.twin[keep]
+    labels, twins = references.label[keep], references.twin[keep]
     before, after = _chain(twins)
     return PlanarProblem(
         h,
@@ -282,7 +289,7 @@ def planar_problem(
         threat.norm,
         n_neighbors,
         labels,
-        reference.n_classes,
+        references.n_classes,
         label,
     )
 
@@ -291,16 +298,16 @@ def _around(
     triplets: Triplets, x: FloatArray, indices: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Of training points: d(x, x_a), h_a = M(x_a - x) as the attacker sees it, the errors of G(x_a - x) and of h_a."""
-    reference, threat = triplets.reference, triplets.threat
-    metric, parts = reference.metric, []
+    references, threat = triplets.references, triplets.threat
+    metric, parts = references.metric, []
     for some in np.array_split(indices, 1 + len(indices) // ROWS_AT_ONCE):
-        difference = reference.points(some) - x
+        difference = references.points(some) - x
         parts.append(
             (
-                metric.squared_distances(x, reference.points(some)),
+                metric.squared_distances(x, references.points(some)),
                 threat.reduce(metric.apply(difference)),
-                reference.gamma * metric.magnitude(difference),
-                threat.reduce(reference.gamma * metric.absolute_apply(difference)),
+                references.transform_error(metric.magnitude(difference)),
+                threat.reduce(references.transform_error(metric.absolute_apply(difference))),
             )
         )
     d, h, slack, h_error = (np.concatenate(values) for values in zip(*parts, strict=True))
@@ -320,43 +327,23 @@ def _chain(twins: IntArray) -> tuple[IntArray, IntArray]:
 
 def search_radius(
     triplets: Triplets,
-    x: NDArray[np.floating],
-    labels: IntArray,
+    points: PointSet,
     lower: FloatArray,
-    n_neighbors: int,
-    predict: Callable[[NDArray[np.floating], IntArray], IntArray],
-    attack: Callable[[int, FloatArray | None], tuple[float, NDArray[np.floating]] | None],
-    exclude: IntArray | None = None,
+    attack: Attack,
     budget: float = 1.0,
     callback: Callback | None = None,
-) -> Interval:
-    """Both sides for test points that the classifier gives `labels`, starting from valid bounds `lower`.
+) -> Radii:
+    """Both sides for test points, starting from valid bounds `lower`.
 
-    Parameters
-    ----------
-    predict : ``predict(points, members)``, class codes of perturbed versions of those members.
-    attack : ``attack(member, start)``, a misclassified point near `start`, with its size, or None.
-    budget : seconds per point, about: an attack is not cut off, and what comes after it has at least half of them.
+    `budget` is seconds per point, about: an attack is not cut off, and what comes after it has at least half of them.
     """
-    result = Interval(
-        lower.copy(), np.full(len(x), np.inf), np.full(x.shape, np.nan, x.dtype), np.zeros(len(x), dtype=bool)
-    )
-    for b in range(len(x)):
-        left_out = np.empty(0, dtype=np.intp) if exclude is None else exclude[b][exclude[b] >= 0]
-        point = PointSearch(
-            triplets,
-            x[b],
-            int(labels[b]),
-            n_neighbors,
-            left_out,
-            predict=lambda points, b=b: predict(points, np.full(len(points), b)),  # type: ignore[misc]
-            attack=lambda start, b=b: attack(b, start),  # type: ignore[misc]
-            lower=float(lower[b]),
-        )
+    n, x = len(points), points.points
+    lower, upper, adversarial = lower.copy(), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype)
+    for b in range(n):
+        point = PointSearch(triplets, points, b, attack, float(lower[b]))
         point.run(budget)
-        result.lower[b], result.upper[b] = point.lower, point.upper
+        lower[b], upper[b] = point.lower, point.upper
         if point.adversarial is not None:
-            result.adversarial[b] = point.adversarial
-        report(callback, b + 1, len(x))
-    result.exact = bounds_meet(result.lower, result.upper, triplets, x, n_neighbors, exclude)
-    return result
+            adversarial[b] = point.adversarial
+        report(callback, b + 1, n)
+    return interval_radii(triplets, points, lower, upper, adversarial)

@@ -17,8 +17,8 @@ import torch
 from ..metric import Metric
 from ..neighbors.prepared import PreparedReferences
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
-from ..numerics.distance_bounds import DistanceBounds, power_of_two
-from ..numerics.error_bounds import LARGEST, SMALLEST, TINY, UNDERFLOW, gamma, norm
+from ..numerics.distance_bounds import DistanceBounds, PairwiseBounds, power_of_two
+from ..numerics.error_bounds import LARGEST, SMALLEST, TINY, UNDERFLOW, norm_rounded_up, squared_distance_error
 from ..threat import ResolvedThreat
 from .box import boxed_distance
 
@@ -30,36 +30,35 @@ class Triplets:
 
     Attributes
     ----------
-    h : (N, n_movable), in the reference's class order; `h_slack` bounds each row's error in the dual norm.
+    h : (N, n_movable), in the references' class order; `h_slack` bounds each row's error in the dual norm.
     """
 
-    def __init__(self, reference: PreparedReferences, threat: ResolvedThreat) -> None:
-        self.reference, self.threat = reference, threat
-        metric = reference.metric
+    def __init__(self, references: PreparedReferences, threat: ResolvedThreat) -> None:
+        self.references, self.threat = references, threat
+        metric = references.metric
         self.shares_u = metric.is_identity and threat.is_plain and threat.norm == 2
         moving = Metric.from_components(threat.reduce(metric.components))
         self._widening = moving.operator_magnitude()
         if threat.dual_norm == 1:
             self._widening *= float(np.sqrt(len(threat.movable)))
         self.h: FloatArray
-        self.h, slack = self.embed(reference.u, reference.slack)
+        self.h, slack = self.embed(references.u, references.slack)
         self.h_slack: FloatArray = slack + UNDERFLOW
         largest = float(np.abs(self.h).max())
         if 0 < largest < SMALLEST:
             raise ValueError(f"M x, divided by the costs, is at most {largest:.3g}: its squares underflow. {RESCALE}")
-        self.h_norms: FloatArray = np.linalg.norm(self.h, axis=1)
-        self.gamma = gamma(self.h.shape[1] + 16)
-        self.h_scale = power_of_two(float(self.h_norms.max()))
+        self.pairwise = PairwiseBounds(self.h, self.h_slack, threat.dual_norm, references.device)
+        self.h_scale = power_of_two(float(self.pairwise.norms.max()))
         with np.errstate(over="ignore"):
-            self.radius_unit = float(np.square(reference.distance_bounds.scale) / self.h_scale)
+            self.radius_unit = float(np.square(references.distance_bounds.scale) / self.h_scale)
         if not 0 < self.radius_unit < np.inf:
             raise ValueError(f"radii are of the order of {self.radius_unit:g}: floats do not hold them. {RESCALE}")
-        self._distance_bounds: DistanceBounds | None = reference.distance_bounds if self.shares_u else None
+        self._distance_bounds: DistanceBounds | None = references.distance_bounds if self.shares_u else None
 
     def _to_h(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.shares_u:
             return u, slack
-        metric = self.reference.metric
+        metric = self.references.metric
         back = u * np.diag(metric.components) if metric.is_diagonal else u @ metric.components
         return self.threat.reduce(back), slack * self._widening
 
@@ -67,7 +66,7 @@ class Triplets:
     def distance_bounds(self) -> DistanceBounds:
         """Bounds on ‖h - h_i‖₂ for many points at once."""
         if self._distance_bounds is None:
-            self._distance_bounds = DistanceBounds(self.h, self.h_slack, self.reference.device)
+            self._distance_bounds = DistanceBounds(self.h, self.h_slack, self.references.device)
         return self._distance_bounds
 
     def embed(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -81,27 +80,7 @@ class Triplets:
 
     def denominators(self, rows: IntArray, columns: slice) -> torch.Tensor:
         """Upper bounds on ‖h_i - h_j‖_q for j in `rows` and i in `columns` (places in class order)."""
-        device = self.reference.device
-        left, right = (torch.from_numpy(self.h[s]).to(device) for s in (rows, columns))
-        if self.threat.dual_norm == 2:
-            norms = [torch.from_numpy(self.h_norms[s]).to(device) for s in (rows, columns)]
-            squares = torch.addmm(norms[1].square(), left, right.T, alpha=-2)
-            squares += norms[0].square()[:, None]
-            squares += (norms[0][:, None] + norms[1]).square_().mul_(self.gamma)
-            result = squares.clamp_(min=0).sqrt_()
-        else:
-            result = torch.cdist(left, right, p=self.threat.dual_norm).mul_(1 + self.gamma)
-        slack = [torch.from_numpy(self.h_slack[s]).to(device) for s in (rows, columns)]
-        result += slack[1]
-        result += slack[0][:, None]
-        return result
-
-    def denominator_error(self, j: IntArray, i: IntArray, denominators: FloatArray) -> FloatArray:
-        """How much of each value of :meth:`denominators` may be the error bound, relative to it."""
-        error = self.h_slack[i] + self.h_slack[j]
-        if self.threat.dual_norm == 2:
-            error = error + self.gamma * (self.h_norms[i] + self.h_norms[j]) ** 2 / np.maximum(denominators, TINY)
-        return error / np.maximum(denominators, TINY)
+        return self.pairwise.upper(rows, columns)
 
     def direct_row(self, x: FloatArray, j: int, places: IntArray, left_out: BoolArray) -> FloatArray:
         """ε̃₊(i, j) for one x and one j against the positives i at `places`, from differences.
@@ -110,27 +89,27 @@ class Triplets:
         vector M(x_i - x_j) that is structurally zero (frozen features) gives exactly +inf or 0. With a box the
         value is the boxed one. `left_out` marks the places that do not exist for this x.
         """
-        reference, threat = self.reference, self.threat
-        positives = reference.points(reference.order[places])
-        negative = reference.points(reference.order[j : j + 1])
+        references, threat = self.references, self.threat
+        positives = references.points(references.order[places])
+        negative = references.points(references.order[j : j + 1])
         _, p_high = self.distance_interval(x, positives)
         n_low, _ = self.distance_interval(x, negative)
         p_high[left_out] = np.inf
         numerator = n_low[0] - p_high
         difference = negative - positives
-        vector = threat.reduce(reference.metric.apply(difference))
-        error = threat.reduce(reference.gamma * reference.metric.absolute_apply(difference))
+        vector = threat.reduce(references.metric.apply(difference))
+        error = threat.reduce(references.transform_error(references.metric.absolute_apply(difference)))
         result = np.zeros(len(positives))
         ahead = np.flatnonzero(numerator > 0)
         room = threat.room(x)
         if room is not None:
             result[ahead] = boxed_distance(vector[ahead], error[ahead], numerator[ahead] / 2, room, threat.norm)
         else:
-            below = norm(np.abs(vector[ahead]) + error[ahead], threat.dual_norm)
+            below = norm_rounded_up(vector[ahead], error[ahead], threat.dual_norm, extra_terms=16)
             with np.errstate(divide="ignore"):
-                result[ahead] = numerator[ahead] / (2 * below * (1 + self.gamma))
+                result[ahead] = numerator[ahead] / (2 * below)
         result[self.underflows(vector, error, difference)] = 0.0
-        settle_twins(reference, result, j, places)
+        settle_twins(references, result, j, places)
         result[left_out] = 0.0
         return result
 
@@ -138,30 +117,24 @@ class Triplets:
         """Which rows of M(x_j - x_i), divided by the costs, are below what floats can hold: not zero, but unknown."""
         lost: BoolArray = (np.abs(vector) + error).max(axis=-1) < TINY
         if lost.any():
-            entries = self.reference.metric.components != 0
+            entries = self.references.metric.components != 0
             lost[lost] = ((difference[lost] != 0) @ entries.T @ entries)[:, self.threat.movable].any(axis=-1)
         return lost
 
     def distance_interval(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bounds on the squared distances of x to the rows of z, valid for what predict computes too."""
-        metric = self.reference.metric
+        metric = self.references.metric
         d = metric.squared_distances(x, z)
-        slack = self.reference.gamma * metric.magnitude(x - z)
-        error = distance_error(d, slack)
+        error = squared_distance_error(d, self.references.transform_error(metric.magnitude(x - z)))
         return d - error, d + error
 
 
-def distance_error(d: FloatArray, slack: FloatArray) -> FloatArray:
-    """A bound on the error of squared distances `d` whose difference vectors are off by up to `slack`."""
-    return 4 * slack * (np.sqrt(np.maximum(d, 0.0)) + slack) + TINY
-
-
-def settle_twins(reference: PreparedReferences, values: FloatArray, j: int, places: IntArray) -> None:
+def settle_twins(references: PreparedReferences, values: FloatArray, j: int, places: IntArray) -> None:
     """Set ε̃(i, j) for M-identical i and j in `values`: +inf where i comes first in training order, else 0.
 
     Their distances tie everywhere, so training order alone decides which of them is nearer.
     """
-    indices = reference.order[places]
-    own = reference.order[j]
-    same = np.flatnonzero(reference.twin[indices] == reference.twin[own])
+    indices = references.order[places]
+    own = references.order[j]
+    same = np.flatnonzero(references.twin[indices] == references.twin[own])
     values[same] = np.where(indices[same] < own, np.inf, 0.0)

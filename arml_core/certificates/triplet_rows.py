@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
-from ..numerics.error_bounds import gamma
-from .triplet import Triplets, distance_error
+from ..numerics.error_bounds import gram_error, rounded_up, squared_distance_error, sum_error
+from .triplet import Triplets
 
 ROW_BYTES = 16 * 2**20
 NEARLY_LARGEST = 64
@@ -25,17 +25,16 @@ class TripletRows:
 
     def __init__(self, triplets: Triplets, x: FloatArray, label: int, exclude: IntArray | None) -> None:
         self.triplets, self.x = triplets, x
-        reference = triplets.reference
-        self.positives = slice(int(reference.starts[label]), int(reference.starts[label + 1]))
-        self.u, self.slack = reference.embed(x)
+        references = triplets.references
+        self.positives = slice(int(references.starts[label]), int(references.starts[label + 1]))
+        self.u, self.slack = references.embed(x)
         self.norms: FloatArray = np.linalg.norm(self.u, axis=1)
-        self._gamma = gamma(self.u.shape[1] + 16)
-        device = reference.device
-        gram = torch.from_numpy(self.u).to(device) @ torch.from_numpy(reference.u[self.positives]).to(device).T
-        p = gram.mul_(-2).add_(torch.from_numpy(reference.norms[self.positives] ** 2).to(device))
+        device = references.device
+        gram = torch.from_numpy(self.u).to(device) @ torch.from_numpy(references.u[self.positives]).to(device).T
+        p = gram.mul_(-2).add_(torch.from_numpy(references.norms[self.positives] ** 2).to(device))
         p += torch.from_numpy(self.norms**2).to(device)[:, None]
         self.p: FloatArray = p.cpu().numpy()  # squared distances to the positives, as computed
-        self.p_error = self._error(np.arange(len(x))[:, None], np.arange(len(reference))[self.positives], self.p)
+        self.p_error = self._error(np.arange(len(x))[:, None], np.arange(len(references))[self.positives], self.p)
         self.p_high: FloatArray = self.p + self.p_error
         self.left_out = [_within(row, self.positives) for row in exclude] if exclude is not None else None
         if self.left_out is not None:
@@ -45,20 +44,20 @@ class TripletRows:
 
     def _error(self, b: IntArray, place: IntArray, d: FloatArray) -> FloatArray:
         """A bound on the error of squared distances computed from norms and products."""
-        reference = self.triplets.reference
-        spread = self.norms[b] + reference.norms[place]
-        return self._gamma * spread**2 + distance_error(d, self.slack[b] + reference.slack[place])
+        references = self.triplets.references
+        spread = self.norms[b] + references.norms[place]
+        return gram_error(spread, self.u.shape[1]) + squared_distance_error(d, self.slack[b] + references.slack[place])
 
     def negative_distances(self, b: IntArray, j: IntArray) -> tuple[FloatArray, FloatArray]:
         """Squared distances of test points `b` to places `j`, from differences, and their error bounds."""
-        reference = self.triplets.reference
+        references = self.triplets.references
         n = np.empty(len(b))
         step = max(1, ROW_BYTES // (16 * self.u.shape[1]))
         for start in range(0, len(b), step):
             part = slice(start, start + step)
-            difference = self.u[b[part]] - reference.u[j[part]]
+            difference = self.u[b[part]] - references.u[j[part]]
             n[part] = np.einsum("qr,qr->q", difference, difference)
-        return n, distance_error(n, self.slack[b] + reference.slack[j]) + self._gamma * n
+        return n, squared_distance_error(n, self.slack[b] + references.slack[j]) + sum_error(n, self.u.shape[1] + 8)
 
     def largest(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
         """The `count` largest ε̃₊(i, j) over the positives i, in falling order, for each pair (b, j)."""
@@ -76,12 +75,12 @@ class TripletRows:
         return result
 
     def _from_products(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
-        triplets, device = self.triplets, self.triplets.reference.device
+        triplets, device = self.triplets, self.triplets.references.device
         distinct, which = np.unique(j, return_inverse=True)
         below = triplets.denominators(distinct, self.positives)[torch.from_numpy(which).to(device)]
         n, n_error = self.negative_distances(b, j)
         values = torch.from_numpy(n - n_error).to(device)[:, None] - self._p_high[torch.from_numpy(b).to(device)]
-        values /= below.mul_(2 * (1 + self._gamma))
+        values /= below.mul_(rounded_up(2.0, self.u.shape[1] + 16))
         values.clamp_(min=0).nan_to_num_(nan=0.0, posinf=torch.inf)
         top, at = values.max(dim=1, keepdim=True) if count == 1 else torch.topk(values, count, dim=1)
         result, place = top.cpu().numpy(), at.cpu().numpy()
@@ -109,21 +108,21 @@ class TripletRows:
         gap = np.abs(n[:, None] - p)
         with np.errstate(over="ignore"):  # equal distances: all of it may be error, and an infinite share is doubtful
             numerator = (n_error[:, None] + p_error) / np.maximum(gap, np.finfo(float).tiny)
-            denominator = self.triplets.denominator_error(j[:, None], place + self.positives.start, below / 2)
+            denominator = self.triplets.pairwise.error_share(j[:, None], place + self.positives.start, below / 2)
         behind = (values == 0) & (numerator < 1)  # clearly not ahead: 0 is the value, not a rounded one
         return np.asarray((~behind & (numerator + denominator > WORST_ERROR)).any(axis=1))
 
     def _has_twins(self, j: IntArray) -> BoolArray:
-        reference = self.triplets.reference
-        return np.isin(reference.twin[reference.order[j]], reference.twin[reference.order[self.positives]])
+        references = self.triplets.references
+        return np.isin(references.twin[references.order[j]], references.twin[references.order[self.positives]])
 
     def _from_differences(self, b: IntArray, j: IntArray, count: int, among: IntArray) -> FloatArray:
         """The same from differences, for the positives `among` (a row for each pair) and those M-identical to j."""
-        reference, start = self.triplets.reference, self.positives.start
+        references, start = self.triplets.references, self.positives.start
         result = np.empty((len(b), count))
         for q in range(len(b)):
             twins = np.flatnonzero(
-                reference.twin[reference.order[self.positives]] == reference.twin[reference.order[j[q]]]
+                references.twin[references.order[self.positives]] == references.twin[references.order[j[q]]]
             )
             some = np.union1d(among[q], twins)
             left_out = np.isin(some, [] if self.left_out is None else self.left_out[b[q]])

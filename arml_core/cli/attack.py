@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..attacks.boundary import STEPS
-from ..attacks.result import AttackResult
 from ..datasets.table import counterfactuals_in_units, write_csv
 from ..numerics.arrays import BoolArray, FloatArray
-from ..numerics.error_bounds import gamma
+from ..radii import Radii
 from .common_arguments import QueryArguments, add_arguments, summary, write
 from .progress import progress_bar
 
@@ -78,7 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
     print(summary(found.describe(), "empirical", upper, found.correct, found.threat, kind), file=sys.stderr)
 
 
-def _as_written(asked: QueryArguments, found: AttackResult) -> tuple[NDArray[np.integer[Any]], FloatArray]:
+def _as_written(asked: QueryArguments, found: Radii) -> tuple[NDArray[np.integer[Any]], FloatArray]:
     """The answers to the changed rows in the file's units, and these rows; NaN where they do not hold the change."""
     answers = np.array(found.predicted)
     settled = np.zeros(len(answers), dtype=bool)
@@ -93,11 +92,11 @@ def _as_written(asked: QueryArguments, found: AttackResult) -> tuple[NDArray[np.
     return answers, counterfactuals_in_units(asked.data.scaling, x, wanted, flips, limits=threat.limits(x))
 
 
-def _sizes(asked: QueryArguments, found: AttackResult, moved: FloatArray, kept: BoolArray) -> FloatArray:
+def _sizes(asked: QueryArguments, found: Radii, moved: FloatArray, kept: BoolArray) -> FloatArray:
     """The size of each change, not less than that of the row as it is written; what did not move has not."""
     x = asked.x[kept].astype(np.float64)
     changes = np.where(found.adversarial[kept] != asked.x[kept], asked.data.scaling.transform(moved[kept]) - x, 0.0)
-    written = asked.threat.resolve(asked.data.n_features).size(changes)
-    sizes = found.upper.copy()
-    sizes[kept] = np.maximum(sizes[kept], written * (1 + gamma(x.shape[1] + 8)))
+    written = asked.threat.resolve(asked.data.n_features).size_rounded_up(changes)
+    sizes: FloatArray = found.upper.copy()
+    sizes[kept] = np.maximum(sizes[kept], written)
     return sizes

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..certificates import Certificates
 from ..metric import Metric
 from ..numerics.arrays import FloatArray, IntArray
+from ..radii import Radii
 from .margin import decision_margin
 
 ROOM = 0.22  # empty space on each side of the points, as a share of their larger spread
@@ -111,7 +111,7 @@ class Probe:
 
 
 def make_probe(
-    certificates: Certificates,
+    certificates: Radii,
     point: FloatArray,
     answer: int,
     neighbours: IntArray,

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .client import Client, Store
     from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob, WorkerRunning
     from .owners import is_shared, new_key, upload_lifetime
-    from .radii import Radii
     from .results import History, RunResult
     from .spec import EvaluationSpec, PointsSpec, RunSpec
     from .status import JobStatus
@@ -36,7 +35,6 @@ _MODULES = {
     "uploads": ("Upload",),
     "errors": ("DamagedFile", "NotReady", "NotYours", "StoreError", "UnknownJob", "WorkerRunning"),
     "owners": ("is_shared", "new_key", "upload_lifetime"),
-    "radii": ("Radii",),
     "results": ("History", "RunResult"),
     "spec": ("EvaluationSpec", "PointsSpec", "RunSpec"),
     "status": ("JobStatus",),
@@ -51,7 +49,6 @@ __all__ = [
     "NotReady",
     "NotYours",
     "PointsSpec",
-    "Radii",
     "RunResult",
     "RunSpec",
     "Store",

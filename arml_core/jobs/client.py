@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..datasets import Dataset, DatasetInfo, dataset_info, load_dataset
 from ..metric import as_metric
+from ..radii import Radii
 from ..results import Evaluation
 from ..threat import ThreatModel
 from .collect import Garbage, collect, remove_expired
@@ -21,7 +22,6 @@ from .launch import WorkerStatus, release_worker, start_worker, stop_worker, wor
 from .learners import entry_of
 from .owners import PUBLIC, Visitor
 from .paths import Paths, checked
-from .radii import Radii, joined
 from .requests import Request, Requests
 from .results import History, RunResult, evaluation_of, history_from, history_of, network_evaluation, run_result
 from .spec import GIVEN, EvaluationKind, EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
@@ -238,7 +238,7 @@ class Client:
         if row["state"] == DONE:
             whole = self.result(job)
             return whole if isinstance(whole, Radii) else None
-        return joined(radii for _, radii in read_parts(self.store.paths.work_of(job)))
+        return Radii.concatenate(radii for _, radii in read_parts(self.store.paths.work_of(job)))
 
     def evaluation(self, job: str) -> Evaluation | None:
         """The radii of an evaluation, also one under way, with what they were computed from; None if there are none."""

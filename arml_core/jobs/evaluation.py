@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..knn import MahalanobisKNN
 from ..metric import Metric
 from ..numerics.arrays import FloatArray, IntArray
 from ..progress import Callback
-from .radii import Radii
+from ..radii import Radii
 from .spec import EvaluationSpec, PointsSpec
 
 
@@ -90,5 +90,5 @@ def compute(
         arguments["exclude"] = rows.exclude
     if spec.kind == "attack":
         arguments["random_state"] = spec.seed
-        return Radii.from_result(knn.attack(rows.X, rows.y, **arguments), index)
-    return Radii.from_result(knn.certify(rows.X, rows.y, **arguments), index)
+        return replace(knn.attack(rows.X, rows.y, **arguments), index=index)
+    return replace(knn.certify(rows.X, rows.y, **arguments), index=index)

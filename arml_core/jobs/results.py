@@ -13,11 +13,11 @@ import numpy as np
 from .. import __version__
 from ..metric import Metric
 from ..numerics.arrays import FloatArray, IntArray
+from ..radii import Radii
 from ..results import Evaluation
 from ..threat import ThreatModel
 from .database import Row
 from .files import Arrays
-from .radii import Radii
 from .spec import EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
 from .titles import metric_title
 from .training import HISTORY_PREFIX

@@ -10,6 +10,7 @@ import numpy as np
 from ..datasets import Dataset
 from ..numerics.arrays import FloatArray
 from ..progress import Callback
+from ..radii import Radii
 from .database import Database, Row
 from .errors import DamagedFile
 from .evaluation import ReferenceData, rows_of
@@ -19,8 +20,8 @@ from .executors.local import LocalExecutor
 from .files import Arrays, read_arrays, set_aside
 from .paths import Paths
 from .queue import Queue
-from .radii import Radii, joined, shards
 from .reporter import Reporter
+from .shards import shards
 from .spec import GIVEN, EvaluationSpec, NetworkSpec, spec_from
 from .training import run_arrays, train
 from .uploads import Uploads
@@ -115,7 +116,7 @@ def _evaluate(
     executor.evaluate(reference, spec, rows, blocks, int(ready.sum()), workspace.add, reporter.callback)
     reporter.phase("saving")
     workspace.flush()
-    whole = joined([part for part in [workspace.load_parts()] if part is not None])
+    whole = workspace.load_parts()
     if whole is None or not np.array_equal(whole.index, np.arange(len(rows))):
         raise DamagedFile("some finished rows could not be read back; try again")
     return whole.arrays()

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..radii import Radii
 from .errors import DamagedFile
 from .files import read_arrays, remove_tree, write_arrays
 from .job_log import log_line
 from .paths import TEMPORARY
-from .radii import Radii, joined
 from .reporter import Pacer
 
 CHECKPOINT_SECONDS = 10.0
@@ -59,7 +59,7 @@ class Workspace:
             self.flush()
 
     def flush(self) -> None:
-        part = joined(self._pending)
+        part = Radii.concatenate(self._pending)
         if part is None:
             return
         began = time.monotonic()
@@ -71,7 +71,7 @@ class Workspace:
         """All rows that were finished before."""
         parts = read_parts(self._folder)
         self._written = 1 + max((number for number, _ in parts), default=-1)
-        return joined(radii for _, radii in parts)
+        return Radii.concatenate(radii for _, radii in parts)
 
     def remove(self) -> None:
         remove_tree(self._folder)

@@ -11,8 +11,6 @@ classifier is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -20,8 +18,10 @@ from torch import Tensor
 
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.distance_bounds import FAR, SMALLEST
-from ..numerics.error_bounds import gamma
-from .prepared import PreparedReferences
+from ..numerics.error_bounds import difference_error, gram_error, rounded_down, rounded_up
+from ..numerics.selection import k_smallest
+from .point_set import PointSet
+from .vote import elect
 
 HEAD = 64  # training points at the head of a list, beyond the K that vote and those left out
 LOOKED_AT = 16  # beyond the K, where float32 cannot decide
@@ -29,8 +29,6 @@ LISTED = 2048  # on a whole list of a large training set; fewer where the lists 
 LIST_BYTES = 256 * 2**20  # of the offsets of all lists
 LARGE_BYTES = 32 * 2**20  # of a training set that is slow to go through: lists of a smaller one have no tail
 TRY_AGAIN = 64  # answers after which everybody who needs a list gets one, however long the steps are
-
-Predict = Callable[[NDArray[np.floating], IntArray], IntArray]
 
 
 class NeighborListPredictor:
@@ -40,31 +38,24 @@ class NeighborListPredictor:
 
     Parameters
     ----------
-    exclude : (n_walkers, e) training indices left out for each walker, padded with -1.
-    predict : ``predict(points, walkers)`` gives class codes; it answers where the lists do not.
+    points : the walkers' starting points; their classifier answers where the lists do not.
     """
 
-    def __init__(
-        self,
-        reference: PreparedReferences,
-        n_neighbors: int,
-        n_walkers: int,
-        exclude: IntArray | None,
-        predict: Predict,
-    ) -> None:
-        self.reference, self.k, self.exclude, self._predict = reference, n_neighbors, exclude, predict
-        rank = reference.u.shape[1]
+    def __init__(self, points: PointSet) -> None:
+        self._walkers = points
+        self.references, self.k, self.exclude = points.references, points.n_neighbors, points.exclude
+        references, exclude, n_neighbors, n_walkers = self.references, self.exclude, self.k, len(points)
+        rank = references.u.shape[1]
         self.head = n_neighbors + HEAD + (0 if exclude is None else exclude.shape[1])
-        self.is_useful = 2 * self.head <= len(reference)
+        self.is_useful = 2 * self.head <= len(references)
         self.length = self.head
-        if 4 * rank * len(reference) > LARGE_BYTES:
+        if 4 * rank * len(references) > LARGE_BYTES:
             affordable = LIST_BYTES // (4 * rank * max(1, n_walkers))
-            self.length = max(self.head, min(LISTED, len(reference) // 2, affordable))
+            self.length = max(self.head, min(LISTED, len(references) // 2, affordable))
         n, listed = (n_walkers, self.length) if self.is_useful else (0, 0)
         self.n_smallest = n_neighbors + LOOKED_AT
         self.everything = np.arange(listed)
-        self.gamma = 2 * gamma(rank + 16, np.float32)
-        self.label = reference.label[reference.order]
+        self.label = references.label[references.order]
         self.place = np.zeros((n, rank))
         self.unit = np.ones(n)
         self.slack = np.zeros(n)  # of the place or of anything on the list, the largest
@@ -81,8 +72,8 @@ class NeighborListPredictor:
     def __call__(self, points: NDArray[np.floating], walkers: IntArray) -> IntArray:
         """Class codes of one new point for each of some different walkers."""
         if not self.is_useful:
-            return self._predict(points, walkers)
-        u, slack = self.reference.embed(points)
+            return self._walkers.predict(points, walkers)
+        u, slack = self.references.embed(points)
         codes, outgrown = self._from_lists(points, u, slack, walkers)
         rows = np.flatnonzero(outgrown & self._is_worth_a_list(u, walkers))
         if len(rows):
@@ -90,7 +81,7 @@ class NeighborListPredictor:
             codes[rows], outgrown[rows] = self._from_lists(points[rows], u[rows], slack[rows], walkers[rows])
         rows = np.flatnonzero(outgrown)
         if len(rows):
-            codes[rows] = self._predict(points[rows], walkers[rows])
+            codes[rows] = self._walkers.predict(points[rows], walkers[rows])
         return codes
 
     def _is_worth_a_list(self, u: FloatArray, walkers: IntArray) -> BoolArray:
@@ -103,22 +94,22 @@ class NeighborListPredictor:
 
     def _look_up(self, u: FloatArray, slack: FloatArray, walkers: IntArray) -> None:
         """Make the lists of some walkers anew, around the places they are at now."""
-        reference = self.reference
-        step = reference.distance_bounds.chunk_rows()
+        references = self.references
+        step = references.distance_bounds.chunk_rows()
         for start in range(0, len(walkers), step):
             part = slice(start, start + step)
-            rows = reference.distance_bounds.query(u[part], slack[part])
+            rows = references.distance_bounds.query(u[part], slack[part])
             top = torch.topk(rows.lower, self.length + 1, dim=1, largest=False)
             listed = top.indices[:, :-1].cpu().numpy()
             beyond = (top.values[:, -1] + rows.constant).double().cpu().numpy() * rows.side.scale**2
-            beyond = np.sqrt(np.maximum(beyond, 0.0)) * (1 - gamma(8))
+            beyond = rounded_down(np.sqrt(np.maximum(beyond, 0.0)), 8)
             for row, who in enumerate(walkers[part]):
                 self._list(who, u[start + row], slack[start + row], listed[row], beyond[row])
 
     def _list(self, who: int, at: FloatArray, slack: float, listed: IntArray, beyond: float) -> None:
         """Give a walker its list around the place `at`; everything else is at least `beyond` away."""
-        reference = self.reference
-        offset = reference.u[listed] - at
+        references = self.references
+        offset = references.u[listed] - at
         far = np.linalg.norm(offset, axis=1)
         ascending = np.argsort(far)
         listed, offset, far = listed[ascending], offset[ascending], far[ascending]
@@ -126,13 +117,13 @@ class NeighborListPredictor:
         far /= unit
         self.place[who], self.unit[who], self.listed[who] = at, unit, listed
         self.spent[who] = 0
-        self.slack[who] = max(reference.slack[listed].max(), slack) / unit
+        self.slack[who] = max(references.slack[listed].max(), slack) / unit
         self.beyond[who] = beyond / unit
         self.takes[who] = beyond - far[self.k - 1] * unit  # half of it for certain; moves are seldom straight away
-        self.far[who] = far * (1 - gamma(len(at) + 8))
+        self.far[who] = rounded_down(far, len(at) + 8)
         squares = far**2
         if self.exclude is not None:
-            squares[np.isin(reference.order[listed], self.exclude[who])] = np.inf
+            squares[np.isin(references.order[listed], self.exclude[who])] = np.inf
         self.offset[who] = torch.from_numpy(offset / unit)
         self.squares[who] = torch.from_numpy(squares)
 
@@ -153,19 +144,19 @@ class NeighborListPredictor:
         direction = torch.from_numpy(move).float()
         doubt = slack / unit + self.slack[who]
         reach = 1 + moved + doubt + SMALLEST
-        error = self.gamma * reach**2 + 2 * doubt * reach
-        away = moved * (1 + gamma(u.shape[1] + 8)) + doubt  # how much nearer than to the place a training point may be
+        error = 2 * gram_error(reach, u.shape[1], np.float32) + 2 * doubt * reach
+        away = rounded_up(moved, u.shape[1] + 8) + doubt  # how much nearer than to the place a training point may be
         values, columns = self._nearest_of_heads(who, direction)
         with np.errstate(over="ignore"):
-            farthest = np.sqrt(np.maximum(values[:, self.k - 1] + error + moved**2, 0.0)) * (1 + gamma(8))
+            farthest = rounded_up(np.sqrt(np.maximum(values[:, self.k - 1] + error + moved**2, 0.0)), 8)
         outgrown = ~((farthest < self.beyond[who] - away) & (moved < FAR))
         if self.head < self.length:
-            outgrown |= self.spent[who] > len(self.reference)  # a new list is cheaper than to go on with the tail
+            outgrown |= self.spent[who] > len(self.references)  # a new list is cheaper than to go on with the tail
             for row in np.flatnonzero(~outgrown & ~(farthest < self.far[who, self.head] - away)):
                 reached = int(np.searchsorted(self.far[walkers[row]], farthest[row] + away[row], side="right"))
                 values[row], columns[row] = self._nearest_up_to(reached, walkers[row], direction[row])
                 self.spent[walkers[row]] += reached
-        codes = self._vote(self.listed[walkers[:, None], columns[:, : self.k]])
+        codes = self._elect(self.listed[walkers[:, None], columns[:, : self.k]])
         clear = values[:, self.k - 1] + 2 * error  # squares above this are not among the K
         rows = np.flatnonzero(~(clear < values[:, self.k]) & ~outgrown)
         if len(rows):
@@ -200,34 +191,27 @@ class NeighborListPredictor:
 
         Where that leaves doubt, too, the distances that decide are computed: ties go by training order.
         """
-        reference = self.reference
+        references = self.references
         points, u, slack, walkers = points[rows], u[rows], slack[rows], walkers[rows]
         listed = self.listed[walkers[:, None], columns]
-        apart = np.linalg.norm(u[:, None, :] - reference.u[listed], axis=2)
-        error = slack[:, None] + reference.slack[listed] + gamma(u.shape[1] + 8) * apart
+        apart = np.linalg.norm(u[:, None, :] - references.u[listed], axis=2)
+        error = slack[:, None] + references.slack[listed] + difference_error(apart, u.shape[1])
         apart[np.isinf(self.squares.numpy()[walkers[:, None], columns])] = np.inf
-        lower, upper = apart - error, apart + error
-        by_distance = np.argsort(apart, axis=1)
-        inside, outside = by_distance[:, : self.k], by_distance[:, self.k :]
-        farthest = np.take_along_axis(upper, inside, axis=1).max(axis=1, initial=-np.inf)
-        nearest = np.take_along_axis(lower, outside, axis=1).min(axis=1, initial=np.inf)
-        codes = self._vote(np.take_along_axis(listed, inside, axis=1))
+        nearest = np.argsort(apart, axis=1)[:, : self.k]
+        codes = self._elect(np.take_along_axis(listed, nearest, axis=1))
         # What may be or not be among the K: if it all has one label, the votes are the same either way.
-        is_open = (upper >= nearest[:, None]) & (lower <= farthest[:, None])
+        _, doubt = k_smallest(apart, error, self.k)
         label = self.label[listed]
-        smallest = np.where(is_open, label, reference.n_classes).min(axis=1, initial=reference.n_classes)
-        largest = np.where(is_open, label, -1).max(axis=1, initial=-1)
-        rest = np.flatnonzero((farthest >= nearest) & (smallest != largest))
+        smallest = np.where(doubt, label, references.n_classes).min(axis=1, initial=references.n_classes)
+        largest = np.where(doubt, label, -1).max(axis=1, initial=-1)
+        rest = np.flatnonzero(smallest < largest)
         if len(rest):
-            indices = np.sort(reference.order[listed[rest]], axis=1)
+            indices = np.sort(references.order[listed[rest]], axis=1)
             left_out = None if self.exclude is None else self.exclude[walkers[rest]]
-            _, found = reference.nearest_of(points[rest].astype(np.float64), indices, self.k, left_out)
-            codes[rest] = self._vote(reference.rank[found])
+            _, found = references.nearest_of(points[rest].astype(np.float64), indices, self.k, left_out)
+            codes[rest] = self._elect(references.rank[found])
         return codes
 
-    def _vote(self, nearest: IntArray) -> IntArray:
+    def _elect(self, nearest: IntArray) -> IntArray:
         """The class code that K training points elect, given in class order."""
-        n_classes = self.reference.n_classes
-        cells = np.arange(len(nearest))[:, None] * n_classes + self.label[nearest]
-        votes = np.bincount(cells.ravel(), minlength=len(nearest) * n_classes).reshape(len(nearest), n_classes)
-        return np.asarray(votes.argmax(axis=1))  # the first maximum: the smallest label
+        return elect(self.label[nearest], self.references.n_classes)

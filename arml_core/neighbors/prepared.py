@@ -1,4 +1,4 @@
-"""The training set, prepared for one metric: sorted by class, transformed, with bounds on rounding errors."""
+"""The rows to compare with, prepared for one metric: sorted by class, transformed, with bounds on rounding errors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from ..metric import Metric
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.distance_bounds import BoundedRows, DistanceBounds
-from ..numerics.error_bounds import LARGEST, TINY, gamma, norm
+from ..numerics.error_bounds import LARGEST, difference_error, norm, transform_error
 from ..numerics.exact_arithmetic import ExactDistances
+from ..numerics.selection import k_smallest
 from ..progress import Callback, report
 from ..threat import ResolvedThreat
+from .vote import elect
 
 SAMPLE = 2048  # rows that stand for all where only the centre or the spread matters
 EXTRA = 24  # candidates beyond K whose distances are computed exactly
@@ -48,14 +50,14 @@ class PreparedReferences:
         sample = x[:: max(1, len(x) // SAMPLE)].astype(np.float64)
         self.centre: FloatArray = np.median(sample, axis=0)  # not the mean: one outlier must not move it
         self.widths: FloatArray = np.ptp(sample, axis=0)
-        self.gamma = 4 * gamma(metric.n_features + metric.rank + 8)
         u, slack = self.embed(x)
         self.twin = _equal_rows(x, metric) if metric.is_diagonal else _near_twins(u, slack)
         self.u: FloatArray = u[self.twin[self.order]]
         self.slack: FloatArray = slack[self.twin[self.order]]
         self.norms: FloatArray = np.linalg.norm(self.u, axis=1)
         self.distance_bounds = DistanceBounds(self.u, self.slack, self.device)
-        self._exact_distances = ExactDistances(metric)
+        g = metric.components
+        self._exact_distances = ExactDistances(np.diag(g) if metric.is_diagonal else g)
 
     def __len__(self) -> int:
         return len(self.label)
@@ -70,11 +72,12 @@ class PreparedReferences:
         """Training points, as the classifier places them (M-identical ones on top of each other)."""
         return self.x[self.twin[indices]].astype(np.float64)
 
-    def embed(self, x: NDArray[np.floating]) -> tuple[FloatArray, FloatArray]:
-        """u = G(x - centre) and a bound on its error, row by row.
+    def transform_error(self, magnitude: FloatArray) -> FloatArray:
+        """How far G v may be off, given ‖|G||v|‖ (or its square for squared distances, or an entry of |G|ᵀ|G||v|)."""
+        return transform_error(magnitude, self.metric.n_features, self.metric.rank)
 
-        The bound is four times what the computation of u needs: it also covers that of the squared distances.
-        """
+    def embed(self, x: NDArray[np.floating]) -> tuple[FloatArray, FloatArray]:
+        """u = G(x - centre) and a bound on its error, row by row."""
         u = np.empty((len(x), self.metric.rank))
         slack = np.empty(len(x))
         for start in range(0, len(x), 8192):
@@ -82,11 +85,25 @@ class PreparedReferences:
             shifted = x[part].astype(np.float64) - self.centre
             with np.errstate(over="ignore", invalid="ignore"):  # refused below
                 u[part] = self.metric.transform(shifted)
-                slack[part] = self.gamma * self.metric.magnitude(shifted)
+                slack[part] = self.transform_error(self.metric.magnitude(shifted))
         largest = float(np.abs(u).max(initial=0.0))
         if not largest <= LARGEST:  # or not a number
             raise ValueError(f"distances overflow: a transformed value is {largest:.3g}. Rescale the features")
         return u, slack
+
+    def predict(
+        self, x: NDArray[np.floating], k: int, exclude: IntArray | None = None, callback: Callback | None = None
+    ) -> IntArray:
+        """The class code that the k nearest rows elect for each row of x; `exclude` as in :meth:`nearest`."""
+        points = x.astype(np.float64)
+        if exclude is not None:
+            _, neighbours = self.nearest(points, k, exclude, callback)
+        else:
+            neighbours, decided = self.nearest_sets(points, k, callback)
+            open_rows = np.flatnonzero(~decided)
+            if len(open_rows):
+                neighbours[open_rows] = self.nearest(points[open_rows], k, None, callback)[1]
+        return elect(self.label[neighbours], self.n_classes)
 
     def nearest_of(
         self, x: FloatArray, indices: IntArray, k: int, exclude: IntArray | None = None
@@ -121,20 +138,20 @@ class PreparedReferences:
 
     def _in_doubt(self, d: FloatArray, x: FloatArray, points: FloatArray, k: int) -> tuple[BoolArray, BoolArray]:
         """Which are among the k nearest for certain, and which may be or not be, but for rounding."""
-        inside, doubt = _told_apart(d, self._coarse_error(d, x[:, None, :], points), k)
+        inside, doubt = k_smallest(d, self._coarse_error(d, x[:, None, :], points), k)
         rows = np.flatnonzero(doubt.any(axis=1))
         if len(rows) and not self.metric.is_diagonal:  # a bound of their own is much closer; it costs a product
-            error = self.gamma * self.metric.magnitude(x[rows, None, :] - points[rows]) ** 2
-            inside[rows], doubt[rows] = _told_apart(d[rows], error, k)
+            error = self.transform_error(self.metric.magnitude(x[rows, None, :] - points[rows]) ** 2)
+            inside[rows], doubt[rows] = k_smallest(d[rows], error, k)
         return inside, doubt
 
     def _coarse_error(self, d: FloatArray, x: FloatArray, points: FloatArray) -> FloatArray:
         """How far off the squared distances d(x, points) may be."""
         if self.metric.is_diagonal:
-            return self.gamma * d
+            return self.transform_error(d)
         with np.errstate(over="ignore"):  # infinite: nothing is known
             apart = self.metric.operator_magnitude() * np.linalg.norm(x - points, axis=-1)
-            return np.asarray(self.gamma * apart**2)
+            return self.transform_error(apart**2)
 
     def _matters(self, doubt: BoolArray, indices: IntArray) -> BoolArray:
         """Where those in doubt are of different classes, and not all in one place."""
@@ -216,11 +233,10 @@ class PreparedReferences:
         top = torch.topk(lower, n_candidates, dim=1, largest=False)
         candidates = top.indices.cpu().numpy()
         apart = np.linalg.norm(u[which, None, :] - self.u[candidates], axis=2)
-        error = slack[which, None] + self.slack[candidates] + gamma(self.metric.rank + 8) * apart
-        by_distance = np.argsort(apart, axis=1)
-        inside, outside = by_distance[:, :k], by_distance[:, k:]
+        error = slack[which, None] + self.slack[candidates] + difference_error(apart, self.metric.rank)
+        inside = np.argsort(apart, axis=1)[:, :k]
         farthest = np.take_along_axis(apart + error, inside, axis=1).max(axis=1)
-        certain = farthest < np.take_along_axis(apart - error, outside, axis=1).min(axis=1, initial=np.inf)
+        certain = np.asarray(~k_smallest(apart, error, k)[1].any(axis=1))
         if n_candidates < len(self):
             constant = rows.constant[torch.from_numpy(which).to(rows.constant.device)]
             beyond = (top.values[:, -1] + constant).double().cpu().numpy() * rows.side.scale**2
@@ -252,21 +268,10 @@ class PreparedReferences:
             error[part] = self._coarse_error(d[part], x, points)
         if exclude is not None:
             d[exclude[exclude >= 0]] = np.inf
-        inside, doubt = _told_apart(d[None], error[None], k)
+        inside, doubt = k_smallest(d[None], error[None], k)
         few = np.flatnonzero(inside[0] | doubt[0])
         distances, nearest = self.nearest_of(x[None], few[None], k)
         return distances[0], nearest[0]
-
-
-def _told_apart(d: FloatArray, error: FloatArray, k: int) -> tuple[BoolArray, BoolArray]:
-    """Which are among the k smallest of each row whatever the errors, and which are only with some."""
-    with np.errstate(invalid="ignore"):  # what is left out is infinitely far, and as uncertain
-        lower, upper = d - error - TINY, d + error + TINY
-    lower = np.where(np.isfinite(d), lower, np.inf)
-    inside = upper < np.partition(lower, k - 1, axis=1)[:, k - 1, None]
-    possible = lower <= np.partition(upper, k - 1, axis=1)[:, k - 1, None]
-    inside |= possible & (possible.sum(axis=1, keepdims=True) == k)
-    return inside, possible & ~inside
 
 
 def _equal_rows(x: NDArray[np.floating], metric: Metric) -> IntArray:

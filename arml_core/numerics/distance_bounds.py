@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .arrays import FloatArray
-from .error_bounds import LARGEST, gamma
+from .arrays import FloatArray, IntArray
+from .error_bounds import LARGEST, TINY, gamma, gram_error
 
 CHUNK_BYTES = 40 * 2**20  # of one screened block; four such blocks are alive at a time
 FAR = 1e6  # points further out, or less certain, than this many data radii are screened in float64
@@ -121,6 +121,45 @@ class BoundedRows:
         )
         right = torch.stack([side.magnitude, side.magnitude.square(), torch.ones_like(side.magnitude)])
         return torch.addmm(self.lower, left, right).clamp_(min=0).sqrt_()
+
+
+class PairwiseBounds:
+    """Points of which each may be off by `slack`, in float64: upper bounds on the distances between pairs of them.
+
+    Parameters
+    ----------
+    points : (N, r), `slack` (N,) in the same norm.
+    order : the norm, 1, 2 or inf. In ℓ2 distances come from matrix products.
+    """
+
+    def __init__(self, points: FloatArray, slack: FloatArray, order: float, device: torch.device) -> None:
+        self.points, self.slack, self.order, self.device = points, slack, order, device
+        self.norms: FloatArray = np.linalg.norm(points, axis=1)
+
+    def upper(self, rows: IntArray, columns: slice) -> torch.Tensor:
+        """Upper bounds on the distances of the points `rows` to the points `columns`."""
+        width = self.points.shape[1]
+        left, right = (torch.from_numpy(self.points[s]).to(self.device) for s in (rows, columns))
+        if self.order == 2:
+            norms = [torch.from_numpy(self.norms[s]).to(self.device) for s in (rows, columns)]
+            squares = torch.addmm(norms[1].square(), left, right.T, alpha=-2)
+            squares += norms[0].square()[:, None]
+            squares += (norms[0][:, None] + norms[1]).square_().mul_(gamma(width + 16))
+            result = squares.clamp_(min=0).sqrt_()
+        else:
+            result = torch.cdist(left, right, p=self.order).mul_(1 + gamma(width + 16))
+        slack = [torch.from_numpy(self.slack[s]).to(self.device) for s in (rows, columns)]
+        result += slack[1]
+        result += slack[0][:, None]
+        return result
+
+    def error_share(self, i: IntArray, j: IntArray, upper: FloatArray) -> FloatArray:
+        """How much of an upper bound for a pair (i, j) may be error, relative to it."""
+        error = self.slack[i] + self.slack[j]
+        if self.order == 2:
+            spread = self.norms[i] + self.norms[j]
+            error = error + gram_error(spread, self.points.shape[1]) / np.maximum(upper, TINY)
+        return error / np.maximum(upper, TINY)
 
 
 def _magnitude(norms: FloatArray, slack: FloatArray, scale: float, gamma: float) -> FloatArray:

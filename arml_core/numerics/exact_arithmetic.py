@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metric import Metric
 from .arrays import FloatArray
 
 DIGITS = 53  # binary ones of a float64
@@ -15,20 +14,22 @@ Whole = NDArray[np.object_]
 
 
 class ExactDistances:
-    """``‖G(x - z)‖²`` for one metric, in a unit of its own for each x: to be compared, not to be read."""
+    """``‖G(x - z)‖²`` for one G (a vector stands for a diagonal one), in a unit of its own for each x.
 
-    def __init__(self, metric: Metric) -> None:
-        self._metric = metric
-        self._g: Whole | None = None
+    The numbers are to be compared with each other, not to be read.
+    """
+
+    def __init__(self, g: FloatArray) -> None:
+        self._g = g
+        self._whole_g: Whole | None = None
 
     def __call__(self, x: FloatArray, z: FloatArray) -> list[int]:
         """The squared distances from x to each row of z."""
-        if self._g is None:
-            g = self._metric.components
-            self._g = _whole(np.diag(g) if self._metric.is_diagonal else g)
+        if self._whole_g is None:
+            self._whole_g = _whole(self._g)
         numbers = _whole(np.vstack([x[None], z]))
         apart = numbers[:1] - numbers[1:]
-        image = apart * self._g if self._metric.is_diagonal else apart @ self._g.T
+        image = apart * self._whole_g if self._g.ndim == 1 else apart @ self._whole_g.T
         return [int(total) for total in (image * image).sum(axis=1)]
 
 

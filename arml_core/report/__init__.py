@@ -1,7 +1,7 @@
 """The rows of a user's file with their verdicts: what a small change could flip, in the file's units, to take away."""
 
 from .certified_table import (
-    CertifiedRows,
+    CertifiedTable,
     Change,
     Flips,
     alone_words,
@@ -25,7 +25,7 @@ from .summary import (
 
 __all__ = [
     "VERDICTS",
-    "CertifiedRows",
+    "CertifiedTable",
     "Change",
     "Flips",
     "Histogram",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..datasets.table import Layout, counterfactuals_in_units
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.directed_rounding import digits_down
+from ..radii import Radii
 from ..threat import ThreatModel
 
 Predict = Callable[[FloatArray, IntArray], IntArray]
@@ -18,11 +18,11 @@ Predict = Callable[[FloatArray, IntArray], IntArray]
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedRows:
-    """Rows of a file and the interval ``lower ≤ ε* ≤ upper`` around each one's robust radius.
+class CertifiedTable:
+    """Rows of a file and their radii.
 
     `X` is scaled, `raw` in the file's units, `lines` leads back to the file. `labels` is None where the classifier's
-    own answer was certified. The other arrays mean what they mean in `Certificates`; `predicted` holds class codes.
+    own answer was certified. `radii.predicted` holds class codes.
     """
 
     layout: Layout
@@ -30,27 +30,16 @@ class CertifiedRows:
     raw: FloatArray
     lines: IntArray
     labels: IntArray | None
-    predicted: IntArray
-    lower: FloatArray
-    upper: FloatArray
-    exact: BoolArray
-    correct: BoolArray
-    adversarial: FloatArray
-    threat: ThreatModel
+    radii: Radii
 
     def __len__(self) -> int:
         return len(self.lines)
 
-    def verdict(self, radius: float) -> NDArray[np.str_]:
-        """At a radius ε: "certified" (lower > ε), "attackable" (upper ≤ ε) or "undecided"."""
-        words = np.where(self.lower > radius, "certified", "undecided")
-        return np.where(self.upper <= radius, "attackable", words)
-
-    def take(self, index: IntArray | Sequence[int]) -> CertifiedRows:
+    def take(self, index: IntArray | Sequence[int]) -> CertifiedTable:
         """Some of the rows, in the order of `index`."""
-        of_rows = ("X", "raw", "lines", "predicted", "lower", "upper", "exact", "correct", "adversarial")
-        chosen = {name: getattr(self, name)[index] for name in of_rows}
-        return replace(self, **chosen, labels=None if self.labels is None else self.labels[index])
+        labels = None if self.labels is None else self.labels[index]
+        chosen = self.X[index], self.raw[index], self.lines[index], labels, self.radii.take(index)
+        return CertifiedTable(self.layout, *chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +73,7 @@ class Change:
         return self.after - self.before
 
 
-def counterfactuals(rows: CertifiedRows, predict: Predict) -> Flips:
+def counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
     """The changed rows behind `upper`, in the file's units, each checked to flip after being written and read again.
 
     A row whose answer is wrong already has none, and neither has one that no attack changed.
@@ -96,10 +85,10 @@ def counterfactuals(rows: CertifiedRows, predict: Predict) -> Flips:
         if len(moved):
             answers[moved] = predict(points[moved], moved)
         found = np.zeros(len(rows), dtype=bool)
-        found[moved] = answers[moved] != rows.predicted[moved]
+        found[moved] = answers[moved] != rows.radii.predicted[moved]
         return found
 
-    wanted = np.where(rows.correct[:, None], rows.adversarial.astype(np.float64), np.nan)
+    wanted = np.where(rows.radii.correct[:, None], rows.radii.adversarial.astype(np.float64), np.nan)
     raw = counterfactuals_in_units(rows.layout.scaling, rows.X, wanted, flips, rows.raw)
     return Flips(raw, np.where(np.isfinite(raw).all(axis=1), answers, -1))
 
@@ -138,12 +127,12 @@ def alone_words(step: float | None) -> str:
     return "frozen" if step == 0 else f"{digits_down(step, 4):g}"
 
 
-def changes_of(rows: CertifiedRows, row: int, after: FloatArray) -> list[Change]:
+def changes_of(rows: CertifiedTable, row: int, after: FloatArray) -> list[Change]:
     """The features of one row before and after, the largest moves (as the threat model measures them) first."""
     before = rows.raw[row]
     steps = rows.layout.from_units(after) - rows.X[row]
-    alone = step_alone(rows.layout, rows.threat, float(rows.lower[row]))
-    costs = np.asarray(rows.threat.costs) if rows.threat.costs is not None else np.ones(len(before))
+    alone = step_alone(rows.layout, rows.radii.threat, float(rows.radii.lower[row]))
+    costs = np.asarray(rows.radii.threat.costs) if rows.radii.threat.costs is not None else np.ones(len(before))
     order = np.argsort(-np.abs(steps * costs), kind="stable")
     names = rows.layout.feature_names
     return [

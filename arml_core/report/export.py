@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ..datasets.table import write_csv
 from ..numerics.directed_rounding import as_written
-from .certified_table import CertifiedRows, Flips
+from .certified_table import CertifiedTable, Flips
 
 
-def verdict_csv(rows: CertifiedRows, radius: float, flips: Flips) -> str:
+def verdict_csv(rows: CertifiedTable, radius: float, flips: Flips) -> str:
     """One line per row: where it is in the file, the answer, the interval, the verdict at `radius`, before and after.
 
     `upper` is empty where no change is known; so are the columns "after …".
@@ -19,7 +19,7 @@ def verdict_csv(rows: CertifiedRows, radius: float, flips: Flips) -> str:
     header = ["line", *(["label"] if labelled else []), "answer", "lower", "upper", "exact"]
     header += [f"verdict at {as_written(radius)}", "answer after"]
     header += [f"before: {name}" for name in names] + [f"after: {name}" for name in names]
-    verdicts = rows.verdict(radius)
+    verdicts = rows.radii.verdict(radius)
 
     def lines() -> Iterator[list[object]]:
         for i in range(len(rows)):
@@ -27,9 +27,13 @@ def verdict_csv(rows: CertifiedRows, radius: float, flips: Flips) -> str:
             row: list[object] = [int(rows.lines[i])]
             if rows.labels is not None:
                 row.append(classes[int(rows.labels[i])])
-            upper = float(rows.upper[i])
-            row += [classes[int(rows.predicted[i])], float(rows.lower[i]), None if upper == float("inf") else upper]
-            row += [bool(rows.exact[i]), str(verdicts[i]), classes[int(flips.answers[i])] if known else None]
+            upper = float(rows.radii.upper[i])
+            row += [
+                classes[int(rows.radii.predicted[i])],
+                float(rows.radii.lower[i]),
+                None if upper == float("inf") else upper,
+            ]
+            row += [bool(rows.radii.exact[i]), str(verdicts[i]), classes[int(flips.answers[i])] if known else None]
             row += rows.raw[i].tolist()
             row += flips.raw[i].tolist() if known else [None] * len(names)
             yield row
@@ -37,7 +41,7 @@ def verdict_csv(rows: CertifiedRows, radius: float, flips: Flips) -> str:
     return write_csv(header, lines())
 
 
-def changed_csv(rows: CertifiedRows, flips: Flips) -> str:
+def changed_csv(rows: CertifiedTable, flips: Flips) -> str:
     """The changed rows under the file's own column names: read again, each of them gets another answer.
 
     Two columns more say which line of the file a row was and what its answer was.
@@ -48,7 +52,7 @@ def changed_csv(rows: CertifiedRows, flips: Flips) -> str:
     classes = rows.layout.class_names
     return write_csv(
         [*extra, *names],
-        ([int(rows.lines[i]), classes[int(rows.predicted[i])], *flips.raw[i].tolist()] for i in known),
+        ([int(rows.lines[i]), classes[int(rows.radii.predicted[i])], *flips.raw[i].tolist()] for i in known),
     )
 
 

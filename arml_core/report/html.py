@@ -9,7 +9,7 @@ import numpy as np
 
 from ..curves import robust_error_curve
 from ..numerics.directed_rounding import as_written
-from .certified_table import CertifiedRows, Flips, alone_words, changes_of, measured_in, step_alone
+from .certified_table import CertifiedTable, Flips, alone_words, changes_of, measured_in, step_alone
 from .summary import count_verdicts, largest_radius, radius_histogram, rounded_down, rounded_up
 from .svg import curve_svg, histogram_svg
 
@@ -55,7 +55,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def html_report(
     title: str,
-    rows: CertifiedRows,
+    rows: CertifiedTable,
     radius: float,
     flips: Flips,
     settings: Sequence[tuple[str, str]],
@@ -74,8 +74,8 @@ def html_report(
     )
 
 
-def _summary(rows: CertifiedRows, radius: float) -> str:
-    counts = count_verdicts(rows.verdict(radius))
+def _summary(rows: CertifiedTable, radius: float) -> str:
+    counts = count_verdicts(rows.radii.verdict(radius))
     meanings = {
         "certified": "no change up to ε flips the answer: proved",
         "attackable": "a change of at most ε that flips the answer is known",
@@ -85,23 +85,23 @@ def _summary(rows: CertifiedRows, radius: float) -> str:
         f'<div class="card {name}"><b>{counts[name]:,}</b>{name}<br><span class="muted">{meaning}</span></div>'
         for name, meaning in meanings.items()
     )
-    wrong = int((~rows.correct).sum())
+    wrong = int((~rows.radii.correct).sum())
     known = (
         f" {wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} wrong already: radius 0." if wrong else ""
     )
-    how = escape(rows.threat.describe())
+    how = escape(rows.radii.threat.describe())
     words = f"{len(rows):,} rows, each with its verdict at ε = {as_written(radius)} ({how}).{known}"
     return f'<p>{words}</p>\n<div class="cards">{cards}</div>'
 
 
-def _charts(rows: CertifiedRows, radius: float) -> str:
-    histogram = radius_histogram(rows.lower, rows.verdict(radius))
+def _charts(rows: CertifiedTable, radius: float) -> str:
+    histogram = radius_histogram(rows.radii.lower, rows.radii.verdict(radius))
     bars = histogram_svg(histogram, radius, "Rows by their proven radius; the dotted line is ε.")
-    curves = [("proved", robust_error_curve(rows.lower))]
-    meet = bool(rows.exact.all())
-    if np.isfinite(rows.upper).any() and not meet:
-        curves.append(("found", robust_error_curve(rows.upper)))
-    top = 1.05 * largest_radius(rows.lower, rows.upper)
+    curves = [("proved", robust_error_curve(rows.radii.lower))]
+    meet = bool(rows.radii.exact.all())
+    if np.isfinite(rows.radii.upper).any() and not meet:
+        curves.append(("found", robust_error_curve(rows.radii.upper)))
+    top = 1.05 * largest_radius(rows.radii.lower, rows.radii.upper)
     shares = EXACT_LINE if meet else "Share of rows that a change of size ε may flip, or is known to flip."
     lines = curve_svg(curves, radius, top, shares)
     beyond = f" {histogram.beyond:,} rows that nothing can flip are not drawn." if histogram.beyond else ""
@@ -113,8 +113,8 @@ def _charts(rows: CertifiedRows, radius: float) -> str:
     )
 
 
-def _meaning(rows: CertifiedRows, radius: float) -> str:
-    alone = list(step_alone(rows.layout, rows.threat, radius).items())
+def _meaning(rows: CertifiedTable, radius: float) -> str:
+    alone = list(step_alone(rows.layout, rows.radii.threat, radius).items())
     lines = "".join(
         f'<tr><td>{escape(name)}</td><td class="n">{alone_words(step)}</td></tr>'
         for name, step in alone[:FEATURES_SHOWN]
@@ -123,17 +123,17 @@ def _meaning(rows: CertifiedRows, radius: float) -> str:
     rest = f'<p class="muted">… and {more:,} more features.</p>' if more > 0 else ""
     return (
         f"<h2>What ε = {as_written(radius)} means for each feature alone</h2>\n"
-        f"<p>{measured_in(rows.layout, rows.threat)} If only this feature changes and the others stay, a change of "
-        "size ε is this much in the file's units:</p>\n"
+        f"<p>{measured_in(rows.layout, rows.radii.threat)} If only this feature changes and the others stay, a "
+        "change of size ε is this much in the file's units:</p>\n"
         '<div class="scroll"><table><tr><th>feature</th>'
         f'<th class="n">±</th></tr>{lines}</table></div>{rest}'
     )
 
 
-def _table(rows: CertifiedRows, radius: float, flips: Flips) -> str:
-    order = np.lexsort((rows.lines, rows.lower))[:ROWS_SHOWN]
-    verdicts = rows.verdict(radius)
-    lower, upper = rounded_down(rows.lower), rounded_up(rows.upper)
+def _table(rows: CertifiedTable, radius: float, flips: Flips) -> str:
+    order = np.lexsort((rows.lines, rows.radii.lower))[:ROWS_SHOWN]
+    verdicts = rows.radii.verdict(radius)
+    lower, upper = rounded_down(rows.radii.lower), rounded_up(rows.radii.upper)
     classes = [escape(name) for name in rows.layout.class_names]
     label_head = "" if rows.labels is None else "<th>label</th>"
     body = []
@@ -142,7 +142,7 @@ def _table(rows: CertifiedRows, radius: float, flips: Flips) -> str:
         shown_upper = f"{upper[i]:g}" if np.isfinite(upper[i]) else "–"
         shown_lower = f"{lower[i]:g}" if np.isfinite(lower[i]) else "∞"
         body.append(
-            f'<tr><td class="n">{int(rows.lines[i])}</td>{label}<td>{classes[int(rows.predicted[i])]}</td>'
+            f'<tr><td class="n">{int(rows.lines[i])}</td>{label}<td>{classes[int(rows.radii.predicted[i])]}</td>'
             f'<td class="n">{shown_lower}</td><td class="n">{shown_upper}</td>'
             f"<td>{verdicts[i]}</td><td>{_change(rows, i, flips, classes)}</td></tr>"
         )
@@ -156,8 +156,8 @@ def _table(rows: CertifiedRows, radius: float, flips: Flips) -> str:
     )
 
 
-def _change(rows: CertifiedRows, i: int, flips: Flips, classes: Sequence[str]) -> str:
-    if not rows.correct[i]:
+def _change(rows: CertifiedTable, i: int, flips: Flips, classes: Sequence[str]) -> str:
+    if not rows.radii.correct[i]:
         return "wrong already"
     if not flips.known[i]:
         return "no change is known"

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from arml_core import AttackResult, Certificates, MahalanobisKNN
+from arml_core import MahalanobisKNN, Radii
+from arml_core.certificates import METHODS
 from tests.attacks.oracles import Truth
 from tests.attacks.problems import Problem
 
@@ -26,7 +27,7 @@ SEARCH_SECONDS = 0.2
 BOUNDARY_STEPS = 20
 SLOW = ("search", "whitebox", "boundary")
 
-Answers = dict[str, Certificates | AttackResult]
+Answers = dict[str, Radii]
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def squared_size(problem: Problem, point: np.ndarray) -> Fraction:
 
 
 def lower_of(answer: Any) -> float | None:
-    return float(answer.lower[0]) if isinstance(answer, Certificates) else None
+    return float(answer.lower[0]) if answer.method in METHODS else None
 
 
 def used(smaller: float, larger: float, problem: Problem) -> float:

@@ -105,7 +105,7 @@ def _run_on_lines(
                 if may_refuse and "Rescale" in str(error):
                     return []
                 raise
-            one_place = knn._reference.twin  # rows that G's rounding cannot tell apart, as the classifier says
+            one_place = knn._references.twin  # rows that G's rounding cannot tell apart, as the classifier says
             exact = exact_line_radius(replace(problem, X=problem.X[one_place]), answers)
             rounded = np.inf if exact is None else float(exact)
             tally.add(number, problem, "full", answers, Truth(rounded, rounded, rounded))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from arml_core import Cancelled, MahalanobisKNN, ThreatModel
-from arml_core.attacks import boundary_attack
+from arml_core.attacks.boundary import Starts, walk_boundary
+from tests.point_sets import point_set
 
 NORMS = (1, 2, np.inf)
 
@@ -222,4 +223,5 @@ def boundary_from(knn, x, starts, steps):
         return np.where(blank, own[members], codes(knn, points))
 
     blank = np.zeros(x.shape[1])
-    return boundary_attack(x, own, predict, ThreatModel(box=(0, 1)).resolve(len(blank)), (blank, blank), starts, steps)
+    threat = ThreatModel(box=(0, 1)).resolve(len(blank))
+    return walk_boundary(threat, point_set(knn, x), predict, Starts(blank, blank, starts), steps)

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel, load_dataset
-from arml_core.attacks.whitebox import _PointAttack
+from arml_core.attacks.whitebox import PointAttack
 from arml_core.learners.storage import load_metric
 from arml_core.results import FOLDER
 from tests import oracles
+from tests.point_sets import point_set
 
 from .oracles import truth
 
@@ -180,9 +181,9 @@ def test_the_last_resort_stays_inside_a_box_that_float32_rounds_out_of():
     X, x = np.array([[0.2], [0.0]], dtype=np.float32), np.array([0.01], dtype=np.float32)
     knn = MahalanobisKNN(1).fit(X, [1, 0])
     threat = ThreatModel(1, box=(-1.0, 0.1))
-    point = _PointAttack(knn._triplets_for(threat), x, 0, 1, None, 2)
-    assert point._towards_misclassified(lambda points: knn._predict_codes(points, None)) is None
-    roomy = _PointAttack(knn._triplets_for(ThreatModel(1, box=(-1.0, 0.15))), x, 0, 1, None, 2)
-    size, found = roomy._towards_misclassified(lambda points: knn._predict_codes(points, None))
+    points = point_set(knn, x[None])
+    assert PointAttack(knn._triplets_for(threat), points, 0).towards_misclassified() is None
+    roomy = PointAttack(knn._triplets_for(ThreatModel(1, box=(-1.0, 0.15))), points, 0)
+    size, found = roomy.towards_misclassified()
     assert 0.1 < float(found[0]) <= 0.15
     assert size >= float(found[0]) - float(x[0])

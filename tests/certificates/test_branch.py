@@ -12,6 +12,7 @@ from arml_core.certificates.search import PointSearch
 from arml_core.certificates.triplet_rows import TripletRows
 from tests import oracles
 from tests.attacks.oracles import least, normalised, slack, truth
+from tests.point_sets import point_set
 
 
 def binary_problem(seed: int, n: int, d: int):
@@ -49,10 +50,8 @@ def test_without_an_attack_the_lower_side_of_two_classes_is_the_truth(seed, norm
     threat = ThreatModel(norm=norm)
     votes = knn.certify(x[None], threat=threat)
     label = int(votes.predicted[0])
-    nobody = np.empty(0, dtype=np.intp)
-    search = PointSearch(
-        knn._triplets_for(threat), x, label, k, nobody, knn.predict, lambda start: None, float(votes.lower[0])
-    )
+    points = point_set(knn, x[None])
+    search = PointSearch(knn._triplets_for(threat), points, 0, lambda *_: None, float(votes.lower[0]))
     search.run(60.0)
     real = truth(M, X, y, x, label, k, oracles.Threat(norm))
     assert search.lower <= real.ruled * (1 + 1e-7) + 1e-9
@@ -82,10 +81,10 @@ def graph_of(X, y, x, M=None):
     knn = MahalanobisKNN(1, M).fit(X, y)
     triplets = knn._triplets_for(ThreatModel())
     rows = TripletRows(triplets, x[None].astype(np.float64), 0, None)
-    reference = triplets.reference
-    place = np.flatnonzero(reference.label[reference.order] != 0)
+    references = triplets.references
+    place = np.flatnonzero(references.label[references.order] != 0)
     depth = int(np.sum(y == 0))
-    return PairGraph(triplets, rows, 0, place, depth, np.inf), reference.order[place]
+    return PairGraph(triplets, rows, 0, place, depth, np.inf), references.order[place]
 
 
 def joint_move(M, X, x, positive, negatives) -> float:

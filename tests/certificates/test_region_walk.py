@@ -7,8 +7,10 @@ import pytest
 
 from arml_core import MahalanobisKNN, Metric, ThreatModel
 from arml_core.certificates.search import PointSearch
+from arml_core.neighbors.point_set import PointSet
 from tests import oracles, rational
 from tests.attacks.oracles import truth
+from tests.point_sets import point_set
 
 LAYOUTS = ("random", "clustered", "grid", "collinear", "duplicated", "rings")
 
@@ -116,6 +118,11 @@ def test_two_rows_a_hair_apart_far_from_the_point(norm):
     assert 1.000005 * (1 - 1e-9) <= found.upper[0] <= 1.02
 
 
+class NeverFooled(PointSet):
+    def predict(self, points, members):
+        return self.labels[members]
+
+
 @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
 def test_without_an_upper_side_the_lower_one_is_the_truth(norm):
     """A classifier that is never seen to be fooled: nothing from above hides a bound that is too high."""
@@ -126,16 +133,8 @@ def test_without_an_upper_side_the_lower_one_is_the_truth(norm):
         knn = MahalanobisKNN(k).fit(X, y)
         threat = ThreatModel(norm=norm)
         label = int(knn.predict(x[None])[0])
-        search = PointSearch(
-            knn._triplets_for(threat),
-            x,
-            label,
-            k,
-            np.empty(0, dtype=np.intp),
-            lambda points, label=label: np.full(len(points), label),
-            lambda start: None,
-            0.0,
-        )
+        points = NeverFooled(**vars(point_set(knn, x[None])))
+        search = PointSearch(knn._triplets_for(threat), points, 0, lambda *_: None, 0.0)
         search.run(60.0)
         real = truth(np.eye(2), X, y, x, label, k, oracles.Threat(norm))
         assert search.lower <= real.ruled * (1 + 1e-9)

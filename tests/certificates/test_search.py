@@ -10,6 +10,7 @@ from arml_core.attacks import attack_point
 from arml_core.certificates.search import PointSearch
 from tests import oracles
 from tests.attacks.oracles import truth
+from tests.point_sets import point_set
 
 NORMS = (1, 2, np.inf)
 
@@ -59,17 +60,8 @@ def test_without_any_time_small_problems_hold_the_truth(norm):
 
 def point_search(knn, x, threat):
     """The search for one point, as certify sets it up."""
-    code = int(np.searchsorted(knn.classes_, knn.predict(x[None])[0]))
-    triplets = knn._triplets_for(threat)
-
-    def predict(points):
-        return np.searchsorted(knn.classes_, knn.predict(points))
-
-    def attack(start):
-        return attack_point(triplets, x, code, knn.n_neighbors, predict, None, start)
-
     lower = float(knn.certify(x[None], threat=threat).lower[0])
-    return PointSearch(triplets, x, code, knn.n_neighbors, np.empty(0, dtype=np.intp), predict, attack, lower)
+    return PointSearch(knn._triplets_for(threat), point_set(knn, x[None]), 0, attack_point, lower)
 
 
 @pytest.mark.parametrize("norm", NORMS)

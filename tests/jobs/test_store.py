@@ -19,12 +19,13 @@ from arml_core.jobs.eta import TimeLeft
 from arml_core.jobs.files import read_arrays, set_aside, write_arrays
 from arml_core.jobs.lock import Lock
 from arml_core.jobs.queue import Queue
-from arml_core.jobs.radii import Radii, shards
 from arml_core.jobs.reporter import Reporter
+from arml_core.jobs.shards import shards
 from arml_core.jobs.spec import EvaluationSpec, canonical, key_of, spec_from
 from arml_core.jobs.tasks import JobContext, run_job
 from arml_core.jobs.uploads import dataset_arrays, dataset_from
 from arml_core.jobs.workspace import Workspace
+from arml_core.radii import Radii
 
 from .conftest import run_python
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.neighbors.neighbor_lists import HEAD, LARGE_BYTES, TRY_AGAIN, NeighborListPredictor
+from arml_core.neighbors.point_set import PointSet
 
 
 def problem(seed, n_train, n_features, n_classes, kind):
@@ -39,16 +40,16 @@ def predictors(x, y, metric, k, n_walkers, exclude, with_tails=False):
     """
     knn = MahalanobisKNN(n_neighbors=k, metric=metric).fit(x, y)
     asked = []
+    walkers = np.zeros((n_walkers, x.shape[1])), np.zeros(n_walkers, dtype=np.intp), exclude
 
-    def plain(points, walkers):
-        return knn._predict_codes(points, None if exclude is None else exclude[walkers])
-
-    def counted(points, walkers):
-        asked.append(len(walkers))
-        return plain(points, walkers)
+    class Counted(PointSet):
+        def predict(self, points, members):
+            asked.append(len(members))
+            return super().predict(points, members)
 
     with mock.patch("arml_core.neighbors.neighbor_lists.LARGE_BYTES", 0 if with_tails else LARGE_BYTES):
-        return plain, NeighborListPredictor(knn._reference, k, n_walkers, exclude, counted), asked
+        lists = NeighborListPredictor(Counted(knn._references, k, *walkers))
+    return PointSet(knn._references, k, *walkers).predict, lists, asked
 
 
 @given(
@@ -192,7 +193,9 @@ def test_the_attack_is_the_same_with_and_without_lists(monkeypatch, large_bytes,
     options = {"method": "boundary", "steps": 300, "threat": ThreatModel(box=(-3.0, 3.0))}
     exclude = np.arange(30) if leave_out else None
     with_lists = knn.attack(x[:30], exclude=exclude, **options)
-    monkeypatch.setattr(NeighborListPredictor, "__call__", lambda self, points, walkers: self._predict(points, walkers))
+    monkeypatch.setattr(
+        NeighborListPredictor, "__call__", lambda self, points, walkers: self._walkers.predict(points, walkers)
+    )
     without = knn.attack(x[:30], exclude=exclude, **options)
     assert np.array_equal(with_lists.upper, without.upper)
     assert np.array_equal(with_lists.adversarial, without.adversarial)

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from arml_core import MahalanobisKNN, parallel
+from arml_core import MahalanobisKNN
+from arml_core.numerics import parallel
 from arml_core.numerics.parallel import in_parallel, spare_threads
 
 

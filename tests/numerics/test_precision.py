@@ -18,7 +18,7 @@ def test_half_precision_around_the_call_changes_nothing(crowd):
     knn, x = crowd
     predicted, certified = knn.predict(x), knn.certify(x)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        fitted = MahalanobisKNN(5).fit(knn._reference.x, knn.classes_[knn._reference.label])
+        fitted = MahalanobisKNN(5).fit(knn._references.x, knn.classes_[knn._references.label])
         np.testing.assert_array_equal(fitted.predict(x), predicted)
         np.testing.assert_allclose(fitted.certify(x).lower, certified.lower, rtol=1e-12)
         np.testing.assert_array_equal(knn.kneighbors(x)[1], fitted.kneighbors(x)[1])

@@ -17,13 +17,13 @@ from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
 from arml_core.datasets.table import apply_layout, read_table, select
-from arml_core.jobs import Client, Radii
+from arml_core.jobs import Client
 from arml_core.report import changed_csv, rounded_down, verdict_csv
 from pages.components.certify.choices import READERS, Asked
 from pages.components.certify.downloads import report_text, settings_of
 from pages.components.certify.prepare import prepare
 from pages.components.certify.progress import line_of
-from pages.components.certify.results import CertifyJobs, Results, certify_jobs, results_of, with_attack
+from pages.components.certify.results import CertifyJobs, Results, certify_jobs, results_of
 from pages.components.certify.row_view import row_words
 from pages.components.certify.snippet import python_lines
 from pages.components.certify.sources import find_sources
@@ -130,7 +130,7 @@ def test_a_wrong_row_is_an_attackable_one_in_tiles_table_csv_and_report() -> Non
     content = b"x,label\n0,a\n1,b\n2,a\n3,b\n10,b\n11,b\n"
     app = certify(file=Client(start=False).add_file(content, "mixed.csv"), use='{"label":"label"}', order="file")
     asked, sources, prepared, work, results = parts(app)
-    wrong = int((~results.rows.correct).sum())
+    wrong = int((~results.rows.radii.correct).sum())
     assert wrong > 1
     assert sum(counts(app).values()) == 6
     assert any(f"{wrong} of the attackable rows are wrong already" in text.value for text in app.caption)
@@ -195,15 +195,15 @@ def test_changed_rows_flip_and_the_python_lines_print_the_pages_numbers(name: st
     back, found = apply_layout(rows.layout, table)
     assert back is not None, found
     known = np.flatnonzero(flips.known)
-    assert len(known) == rows.correct.sum()
+    assert len(known) == rows.radii.correct.sum()
     metric = Client().run(work.run.id)
     knn = arml.MahalanobisKNN(asked.k, metric=metric).fit(prepared.dataset.X_train, prepared.dataset.y_train)
     answers = knn.predict(back.X, exclude=known if prepared.leave_one_out else None)
-    assert (answers != rows.predicted[known]).all()
+    assert (answers != rows.radii.predicted[known]).all()
     assert (answers == flips.answers[known]).all()
-    size = rows.threat.resolve(rows.X.shape[1]).size(back.X - rows.X[known])
-    assert (size <= rows.upper[known] * (1 + 1e-5)).all()
-    assert (rows.lower <= rows.upper * (1 + 1e-9)).all()
+    size = rows.radii.threat.resolve(rows.X.shape[1]).size(back.X - rows.X[known])
+    assert (size <= rows.radii.upper[known] * (1 + 1e-5)).all()
+    assert (rows.radii.lower <= rows.radii.upper * (1 + 1e-9)).all()
     # the lines run as they are printed
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -211,10 +211,10 @@ def test_changed_rows_flip_and_the_python_lines_print_the_pages_numbers(name: st
     lines = [line.split() for line in printed.getvalue().splitlines()]
     assert [int(line[0]) for line in lines] == rows.lines.tolist()
     lower = np.array([float(line[2]) for line in lines])
-    assert (lower <= rows.upper * (1 + 1e-6)).all()
+    assert (lower <= rows.radii.upper * (1 + 1e-6)).all()
     if work.spec.method != "search":
-        assert np.allclose(lower, rows.lower, rtol=1e-6, atol=1e-9)
-        assert np.allclose([float(line[3]) for line in lines], rows.upper, rtol=1e-5)
+        assert np.allclose(lower, rows.radii.lower, rtol=1e-6, atol=1e-9)
+        assert np.allclose([float(line[3]) for line in lines], rows.radii.upper, rtol=1e-5)
 
 
 def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) -> None:
@@ -228,7 +228,7 @@ def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) 
     with contextlib.redirect_stdout(printed):
         exec(python_lines(asked, sources, prepared, work), {})
     lower = [float(line.split()[2]) for line in printed.getvalue().splitlines()]
-    assert np.allclose(lower, results.rows.lower, rtol=1e-6)
+    assert np.allclose(lower, results.rows.radii.lower, rtol=1e-6)
 
 
 def test_the_report_has_everything_it_takes_to_repeat_it() -> None:
@@ -282,22 +282,6 @@ def test_the_progress_of_a_training_is_counted_as_on_the_train_page(learner: str
     job = Client(start=False).add_metric("moons", np.eye(2))
     running = replace(job, state="running", done=3, total=50, content={**job.content, "learner": learner})
     assert line_of(running) == f"Training the metric: 3 of 50 {unit}"
-
-
-def radii(index: list[int], lower: float, upper: list[float]) -> Radii:
-    n = len(index)
-    truth = np.ones(n, dtype=bool)
-    points = np.array(upper)[:, None] * np.ones(2)
-    return Radii(np.array(index), np.full(n, lower), np.array(upper), ~truth, truth, np.zeros(n, dtype=int), points)
-
-
-def test_an_attack_of_rows_that_are_not_certified_yet_is_put_to_no_other_row() -> None:
-    certificate = radii([0, 1, 24, 25], 0.5, [np.inf] * 4)
-    joined = with_attack(certificate, radii([1, 10, 25, 30], 0.0, [0.6, 0.1, 0.5, 0.2]))
-    assert joined.upper.tolist() == [np.inf, 0.6, np.inf, 0.5]
-    assert joined.adversarial[:, 0].tolist() == [np.inf, 0.6, np.inf, 0.5]
-    assert joined.exact.tolist() == [False, False, False, True]
-    assert certificate.upper.tolist() == [np.inf] * 4
 
 
 def test_cancelled_work_says_so_and_goes_on() -> None:
@@ -401,10 +385,11 @@ def test_a_change_that_grew_in_the_files_units_is_named_with_the_length_it_has()
     text = "\n".join(["t,state", *(f"{1_700_000_000_000_000_000 + 256 * k},{'ab'[k > 15]}" for k in steps)])
     rows, flips, _ = certified(data_of(text.encode(), "state"))
     move = rows.layout.from_units(flips.raw) - rows.X
-    grown = np.flatnonzero(flips.known & (np.abs(move[:, 0]) > 1.01 * rows.upper))
+    grown = np.flatnonzero(flips.known & (np.abs(move[:, 0]) > 1.01 * rows.radii.upper))
     assert len(grown)
     at = grown[:1]
-    shown = replace(rows.take(at), exact=np.array([False]))
+    some = rows.take(at)
+    shown = replace(some, radii=replace(some.radii, exact=np.array([False])))
     words = row_words(shown, replace(flips, raw=flips.raw[at], answers=flips.answers[at]))
     length = float(re.findall(r"\*\*([\d.]+)\*\*", words)[-1])
     assert abs(move[at[0], 0]) <= length <= 1.01 * abs(move[at[0], 0])

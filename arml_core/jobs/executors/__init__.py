@@ -7,8 +7,8 @@ from typing import Protocol
 
 from ...numerics.arrays import IntArray
 from ...progress import Callback
+from ...radii import Radii
 from ..evaluation import EvaluationRows, ReferenceData
-from ..radii import Radii
 from ..spec import EvaluationSpec
 
 

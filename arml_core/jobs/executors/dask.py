@@ -18,8 +18,8 @@ from ...errors import Cancelled
 from ...knn import MahalanobisKNN
 from ...numerics.arrays import IntArray
 from ...progress import Callback
+from ...radii import Radii
 from ..evaluation import EvaluationRows, ReferenceData, classifier, compute
-from ..radii import Radii
 from ..spec import EvaluationSpec
 
 CONNECT_SECONDS = 5.0

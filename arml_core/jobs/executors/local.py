@@ -8,8 +8,8 @@ from typing import Any
 from ...knn import MahalanobisKNN
 from ...numerics.arrays import IntArray
 from ...progress import Callback
+from ...radii import Radii
 from ..evaluation import EvaluationRows, ReferenceData, classifier, compute
-from ..radii import Radii
 from ..spec import EvaluationSpec
 
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 import arml_core as arml
 from arml_core.datasets import Dataset
-from arml_core.jobs import Client, EvaluationSpec, JobStatus, Radii, RunSpec
+from arml_core.jobs import Client, EvaluationSpec, JobStatus, RunSpec
 from arml_core.jobs.uploads import metric_digest
-from arml_core.report import CertifiedRows, Flips, counterfactuals
+from arml_core.radii import Radii
+from arml_core.report import CertifiedTable, Flips, counterfactuals
 
 from ..train.words import under_way
 from ..visitor import read_client
@@ -83,12 +84,12 @@ def _metric_digest(run: str, owner: str) -> str:
 class Results:
     """The finished rows, how many there will be, and the way to check a change of theirs."""
 
-    rows: CertifiedRows
+    rows: CertifiedTable
     planned: int
     attacked: int
     predict: Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.intp]]
 
-    def flips(self, positions: list[int] | None = None) -> tuple[CertifiedRows, Flips]:
+    def flips(self, positions: list[int] | None = None) -> tuple[CertifiedTable, Flips]:
         """Some rows (default: all) with the changes that flip them."""
         if positions is None:
             return self.rows, counterfactuals(self.rows, self.predict)
@@ -111,23 +112,16 @@ def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
         attack = _radii(client, work.attack)
         attacked = 0 if attack is None else len(attack)
         if attack is not None:
-            found = with_attack(found, attack)
+            found = found.join(attack)  # either may be finished in any order
     at = found.index
     labels = rows.y[at] if work.spec.points.labels and rows.y is not None else None
-    certified = CertifiedRows(
-        prepared.layout,
-        rows.X[at],
-        rows.raw[at],
-        rows.lines[at],
-        labels,
-        found.predicted.astype(np.intp),
-        found.lower,
-        found.upper,
-        found.exact,
-        found.correct,
-        np.asarray(found.adversarial, dtype=np.float64),
-        work.spec.threat,
+    radii = replace(
+        found,
+        predicted=found.predicted.astype(np.intp),
+        adversarial=np.asarray(found.adversarial, dtype=np.float64),
+        threat=work.spec.threat,
     )
+    certified = CertifiedTable(prepared.layout, rows.X[at], rows.raw[at], rows.lines[at], labels, radii)
     knn = _classifier(work.run.id, work.spec.n_neighbors, client.visitor.tag, prepared.dataset)
 
     def predict(points: NDArray[np.float64], moved: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -135,16 +129,6 @@ def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
         return np.asarray(knn.predict(points, exclude=exclude), dtype=np.intp)
 
     return Results(certified, len(rows.X), attacked, predict)
-
-
-def with_attack(certificate: Radii, attack: Radii) -> Radii:
-    """The certificate with the attack's upper sides on the rows both have: either may be finished in any order."""
-    upper, exact = certificate.upper.copy(), certificate.exact.copy()
-    adversarial = np.array(certificate.adversarial, dtype=np.float64)
-    _, mine, yours = np.intersect1d(certificate.index, attack.index, assume_unique=True, return_indices=True)
-    upper[mine], adversarial[mine] = attack.upper[yours], attack.adversarial[yours]
-    exact[mine] |= upper[mine] <= certificate.lower[mine]
-    return replace(certificate, upper=upper, exact=exact, adversarial=adversarial)
 
 
 def _radii(client: Client, job: JobStatus) -> Radii | None:

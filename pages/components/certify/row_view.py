@@ -7,7 +7,7 @@ import streamlit as st
 
 from arml_core.figures.certified_table import BARS_SHOWN, change_alt, change_figure, changes_table
 from arml_core.figures.words import radius_down, radius_near, radius_up
-from arml_core.report import CertifiedRows, Flips, changes_of, rounded_down
+from arml_core.report import CertifiedTable, Flips, changes_of, rounded_down
 
 from ..chart import show_chart
 from ..csv_out import csv_button
@@ -59,12 +59,12 @@ def show_row(results: Results, position: int) -> None:
     )
 
 
-def row_words(rows: CertifiedRows, flips: Flips) -> str:
+def row_words(rows: CertifiedTable, flips: Flips) -> str:
     """What is known about the first of `rows`, as Markdown."""
     classes = [escaped(name) for name in rows.layout.class_names]
-    answer, norm = classes[int(rows.predicted[0])], rows.threat.norm_name
-    lower, upper = float(rows.lower[0]), float(rows.upper[0])
-    if not rows.correct[0]:
+    answer, norm = classes[int(rows.radii.predicted[0])], rows.radii.threat.norm_name
+    lower, upper = float(rows.radii.lower[0]), float(rows.radii.upper[0])
+    if not rows.radii.correct[0]:
         assert rows.labels is not None
         return (
             f"The answer is **{answer}**, but the label is **{classes[int(rows.labels[0])]}**: wrong already, so the "
@@ -74,7 +74,7 @@ def row_words(rows: CertifiedRows, flips: Flips) -> str:
     if lower == np.inf:
         return f"{start}No change of any length flips it: proved."
     to = f" to **{classes[int(flips.answers[0])]}**" if flips.known[0] else ""
-    if rows.exact[0] and np.isfinite(upper):
+    if rows.radii.exact[0] and np.isfinite(upper):
         return (
             f"{start}The smallest change that flips it{to} has {norm} length **{radius_near(lower)}** (exact, to "
             "three digits): nothing smaller does."
@@ -85,6 +85,6 @@ def row_words(rows: CertifiedRows, flips: Flips) -> str:
     if not flips.known[0]:
         return f"{proved} One of length {radius_up(upper)} flips it, but not after rounding to the file's units."
     move = rows.layout.from_units(flips.raw) - rows.X
-    listed = float(rows.threat.resolve(move.shape[1]).size(move)[0])  # in the file's units it may have grown
+    listed = float(rows.radii.threat.resolve(move.shape[1]).size(move)[0])  # in the file's units it may have grown
     length = radius_up(max(upper, listed))
     return f"{proved} The one shown here, of length **{length}**, flips it{to}. Between the two it is open."

@@ -41,7 +41,7 @@ TABLE_HEIGHT = 460
 
 def radius_of(asked: Asked, results: Results) -> float:
     """The chosen ε, or a round one to begin with."""
-    return suggested_radius(results.rows.lower) if asked.eps is None else asked.eps
+    return suggested_radius(results.rows.radii.lower) if asked.eps is None else asked.eps
 
 
 def show_verdicts(asked: Asked, work: CertifyJobs, results: Results) -> None:
@@ -64,11 +64,13 @@ def show_verdicts(asked: Asked, work: CertifyJobs, results: Results) -> None:
 
 def _show_radius(asked: Asked, results: Results) -> float:
     radius = radius_of(asked, results)
-    top = min(_round_top(max(largest_radius(results.rows.lower, results.rows.upper), radius)), LARGEST_RADIUS)
+    top = min(
+        _round_top(max(largest_radius(results.rows.radii.lower, results.rows.radii.upper), radius)), LARGEST_RADIUS
+    )
     slider, meaning = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     with slider:
         st.slider(
-            f"Radius ε: how large a change do you fear? ({results.rows.threat.describe()})",
+            f"Radius ε: how large a change do you fear? ({results.rows.radii.threat.describe()})",
             0.0,
             top,
             step=top / 200,
@@ -77,7 +79,7 @@ def _show_radius(asked: Asked, results: Results) -> float:
             on_change=set_field("eps", looks=True),
         )
     with meaning, st.popover("What ε means for each feature", width="stretch"):
-        layout, threat = results.rows.layout, results.rows.threat
+        layout, threat = results.rows.layout, results.rows.radii.threat
         st.caption(
             f"{measured_in(layout, threat)} If one feature alone changes and the others stay, a change of size ε "
             "is this much in the file's units:"
@@ -101,7 +103,7 @@ def _round_top(value: float) -> float:
 
 def _show_counts(results: Results, radius: float) -> None:
     rows = results.rows
-    counts = count_verdicts(rows.verdict(radius))
+    counts = count_verdicts(rows.radii.verdict(radius))
     n = len(rows)
     cells = [
         ("Certified", counts["certified"], "No change up to ε flips the answer: proved."),
@@ -111,7 +113,7 @@ def _show_counts(results: Results, radius: float) -> None:
     with st.container(horizontal=True, gap="large", key="cf_counts"):
         for label, count, meaning in cells:
             st.metric(label, f"{count:,} ({percent(count / n)})", help=meaning, width="content")
-    wrong = int((~rows.correct).sum())
+    wrong = int((~rows.radii.correct).sum())
     if wrong:
         st.caption(f"{wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} {WRONG}: {WRONG_MEANS}")
     if n < results.planned:
@@ -127,14 +129,14 @@ def _chosen(asked: Asked, results: Results, radius: float) -> np.ndarray:
     rows = results.rows
     shown = np.ones(len(rows), dtype=bool)
     if asked.show == "wrong":
-        shown = ~rows.correct
+        shown = ~rows.radii.correct
     elif asked.show != "all":
-        shown = rows.verdict(radius) == asked.show
+        shown = rows.radii.verdict(radius) == asked.show
     at = np.flatnonzero(shown)
     if asked.order == "file":
         return at
     sign = 1 if asked.order == "fragile" else -1
-    return at[np.lexsort((rows.lines[at], sign * rows.lower[at]))]
+    return at[np.lexsort((rows.lines[at], sign * rows.radii.lower[at]))]
 
 
 def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
@@ -197,15 +199,15 @@ def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFra
     """The table on the page: proved numbers are cut, found ones rounded up; features only while they are few."""
     rows = results.rows
     classes = np.array(rows.layout.class_names, dtype=object)
-    marks = np.array([MARKS[word] for word in rows.verdict(radius)[at]], dtype=object)
-    marks[~rows.correct[at]] = f"{MARKS['attackable']}, {WRONG}"
+    marks = np.array([MARKS[word] for word in rows.radii.verdict(radius)[at]], dtype=object)
+    marks[~rows.radii.correct[at]] = f"{MARKS['attackable']}, {WRONG}"
     frame = pd.DataFrame({"line": rows.lines[at]})
     if rows.labels is not None:
         frame["label"] = classes[rows.labels[at]]
-    frame["answer"] = classes[rows.predicted[at]]
+    frame["answer"] = classes[rows.radii.predicted[at]]
     frame["verdict"] = marks
-    frame["proved"] = rounded_down(rows.lower[at])
-    frame["found"] = np.where(np.isfinite(rows.upper[at]), rounded_up(rows.upper[at]), np.nan)
+    frame["proved"] = rounded_down(rows.radii.lower[at])
+    frame["found"] = np.where(np.isfinite(rows.radii.upper[at]), rounded_up(rows.radii.upper[at]), np.nan)
     if len(at) * len(rows.layout.feature_names) <= MOST_CELLS:
         taken = set(frame.columns)
         for k, name in enumerate(rows.layout.feature_names):
@@ -216,7 +218,7 @@ def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFra
 def _picked(asked: Asked, results: Results, order: np.ndarray) -> int:
     """The chosen row, else the first of the list that something can be said about, else the first."""
     rows = results.rows
-    for wanted in (order[rows.lines[order] == asked.row], order[rows.correct[order]], order):
+    for wanted in (order[rows.lines[order] == asked.row], order[rows.radii.correct[order]], order):
         if len(wanted):
             return int(wanted[0])
     raise ValueError("no row is listed")
@@ -225,12 +227,12 @@ def _picked(asked: Asked, results: Results, order: np.ndarray) -> int:
 def robust_line(work: CertifyJobs, results: Results) -> RobustLine:
     """The rows as a line for the chart of robust-error curves."""
     rows = results.rows
-    both = bool(rows.exact.all())
+    both = bool(rows.radii.exact.all())
     attack = "white-box attack" if work.attack is not None else "changes the search found"
     return RobustLine(
         "Your rows",
-        rows.lower,
-        rows.upper if np.isfinite(rows.upper).any() else None,
+        rows.radii.lower,
+        rows.radii.upper if np.isfinite(rows.radii.upper).any() else None,
         exact=both,
         certificate=CERTIFICATES[work.spec.method],
         attack=attack,
@@ -241,7 +243,7 @@ def robust_line(work: CertifyJobs, results: Results) -> RobustLine:
 def _show_charts(work: CertifyJobs, results: Results, radius: float) -> None:
     rows, style = results.rows, current_style()
     bars, lines = st.columns(2, gap="large")
-    histogram = radius_histogram(rows.lower, rows.verdict(radius))
+    histogram = radius_histogram(rows.radii.lower, rows.radii.verdict(radius))
     with bars:
         st.markdown("**How robust are the rows?**")
         show_chart(
@@ -258,8 +260,8 @@ def _show_charts(work: CertifyJobs, results: Results, radius: float) -> None:
             key="cf_histogram_csv",
         )
     line = robust_line(work, results)
-    top = 1.02 * largest_radius(rows.lower, rows.upper)
-    norm = rows.threat.norm_name
+    top = 1.02 * largest_radius(rows.radii.lower, rows.radii.upper)
+    norm = rows.radii.threat.norm_name
     with lines:
         st.markdown("**How many rows could flip?**")
         show_chart(

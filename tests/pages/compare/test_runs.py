@@ -15,7 +15,6 @@ import arml_core as arml
 from arml_core.figures import curves_table, verdicts_table
 from arml_core.jobs import Client, PointsSpec
 from arml_core.jobs.evaluation import rows_of
-from arml_core.jobs.radii import Radii
 from arml_core.jobs.workspace import Workspace
 from arml_core.learners.registry import LEARNERS
 from pages.components.compare.catalogue import load_catalogue
@@ -190,7 +189,7 @@ def compute_twelve(client: Client, job: str) -> Any:
     folder = client.store.paths.work_of(job)
     folder.mkdir(parents=True)
     workspace = Workspace(folder)
-    workspace.add(Radii.from_result(found, np.arange(12)))
+    workspace.add(found)
     workspace.flush()
     return found
 
@@ -239,7 +238,7 @@ def test_names_from_a_file_format_nothing_on_the_page_and_are_exported_as_they_a
         folder = client.store.paths.work_of(job)
         folder.mkdir(parents=True)
         workspace = Workspace(folder)
-        workspace.add(Radii.from_result(found, np.arange(n)))
+        workspace.add(found)
         workspace.flush()
     key = data.fingerprint[:12]
     app = page(data=f"{key}~iris", k="3", runs=f"{run[:12]}~{other[:12]}")

@@ -1,0 +1,156 @@
+"""Radii: the one result of certificates and attacks, an interval around the robust radius of each point."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .npz import read_npz
+from .numerics.arrays import BoolArray, FloatArray, IntArray
+from .threat import ThreatModel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("index", "lower", "upper", "exact", "correct", "predicted", "adversarial")
+"""What there is one of for each point."""
+LARGEST_FILE = 2**32
+CERTIFIED, UNDECIDED, ATTACKABLE = "certified", "undecided", "attackable"
+
+
+def verdicts(lower: ArrayLike, upper: ArrayLike, radius: float) -> NDArray[np.str_]:
+    """At a radius ε: "certified" (lower > ε), "attackable" (upper ≤ ε) or "undecided"."""
+    if not radius >= 0:
+        raise ValueError(f"a radius must be at least 0; got {radius}")
+    words = np.where(np.asarray(lower) > radius, CERTIFIED, UNDECIDED)
+    return np.where(np.asarray(upper) <= radius, ATTACKABLE, words)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Radii:
+    """For each point an interval ``lower ≤ ε* ≤ upper`` around its robust radius ε*.
+
+    ε* is the size of the smallest perturbation that changes the answer (0 where the answer is already wrong).
+
+    Attributes
+    ----------
+    index : which of the asked points each entry belongs to; 0 … n - 1 where none is missing.
+    lower : no perturbation smaller than this changes the answer. Rounded down. An attack proves nothing: 0.
+    upper : the size of a perturbation that was seen to change it; +inf where none is known.
+    exact : where both sides meet: to 1e-6 of `upper`, or to what rounding blurs at that point (1e-9 of the distance
+        of its K-th neighbour; the grid of float32 features; neither more than 1e-4 of `upper` or, where `lower` is 0,
+        1e-7 of the narrowest column that can move). False where both are +inf: that nothing can flip the answer is
+        proved there, but there is no radius.
+    correct : where the prediction is the label in question. Not the same as ``lower > 0``.
+    predicted : the classifier's labels for the unperturbed points.
+    adversarial : (n, D), the perturbed points behind `upper`, NaN rows where there is none.
+    method, threat, settings : the question: how it was answered, against what, and with which settings (the steps
+        and the seed of an attack).
+    """
+
+    index: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    exact: BoolArray
+    correct: BoolArray
+    predicted: NDArray[Any]
+    adversarial: NDArray[np.floating]
+    method: str = ""
+    threat: ThreatModel = field(default_factory=ThreatModel)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __repr__(self) -> str:
+        what = f"{self.method or 'unknown method'}, {self.threat.describe()}"
+        return f"Radii({what}: {len(self)} points, {int(self.correct.sum())} correct, {int(self.exact.sum())} exact)"
+
+    def verdict(self, radius: float) -> NDArray[np.str_]:
+        """At a radius ε: "certified" (lower > ε), "attackable" (upper ≤ ε) or "undecided"."""
+        return verdicts(self.lower, self.upper, radius)
+
+    def describe(self) -> str:
+        """The method with its settings in one line, to stand beside a curve."""
+        settings = ", ".join(f"{name} {value:,}" for name, value in self.settings.items())
+        return f"{self.method} attack" + (f" ({settings})" if settings else "")
+
+    def take(self, positions: ArrayLike) -> Radii:
+        """Some of the points, by position or mask, in that order."""
+        chosen = np.asarray(positions)
+        return replace(self, **{name: getattr(self, name)[chosen] for name in COLUMNS})
+
+    def join(self, attack: Radii) -> Radii:
+        """These points with the upper sides that `attack` found: what is proved from here, what was found from there.
+
+        Points that `attack` does not have stay as they are; what it has beyond these is left out.
+        """
+        _, mine, theirs = np.intersect1d(self.index, attack.index, assume_unique=True, return_indices=True)
+        upper, exact, adversarial = self.upper.copy(), self.exact.copy(), self.adversarial.copy()
+        upper[mine], adversarial[mine] = attack.upper[theirs], attack.adversarial[theirs]
+        exact[mine] = (exact[mine] & (upper[mine] <= self.upper[mine])) | (upper[mine] <= self.lower[mine])
+        return replace(self, upper=upper, exact=exact, adversarial=adversarial)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each point: index, predicted, correct, lower, upper, exact."""
+        import pandas as pd  # a second of import for those who want a table
+
+        return pd.DataFrame(
+            {name: getattr(self, name) for name in ("index", "predicted", "correct", "lower", "upper", "exact")}
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Radii]) -> Radii | None:
+        """Parts of one result as a whole, in the order of the points, each point once; None if there are none."""
+        kept = list(parts)
+        if not kept:
+            return None
+        columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in kept]) for name in COLUMNS}
+        _, order = np.unique(columns["index"], return_index=True)
+        return replace(kept[0], **{name: column[order] for name, column in columns.items()})
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The columns and the question as plain arrays, to be stored without pickle."""
+        question = {"method": self.method, "threat": self.threat.arguments(), "settings": dict(self.settings)}
+        text = json.dumps(question, ensure_ascii=False, sort_keys=True)
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        if columns["predicted"].dtype == object:
+            columns["predicted"] = columns["predicted"].astype(str)
+        return {**columns, "question": np.frombuffer(text.encode(), dtype=np.uint8)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Radii:
+        """The inverse of :meth:`arrays`; files of older versions, which lack the question, are read too."""
+        columns: dict[str, Any] = {name: arrays[name] for name in COLUMNS}
+        if len({len(column) for column in columns.values()}) > 1:
+            raise ValueError("its arrays do not fit together")
+        if "question" not in arrays:
+            return cls(**columns)
+        question = json.loads(arrays["question"].tobytes().decode())
+        threat = ThreatModel(**question["threat"])
+        return cls(**columns, method=str(question["method"]), threat=threat, settings=dict(question["settings"]))
+
+    def save(self, path: str | Path) -> None:
+        """Write a ``.npz`` that :meth:`load` reads; nothing in it is pickled."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **self.arrays())
+        Path(path).write_bytes(buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Radii:
+        """Read what :meth:`save` wrote; a ValueError that names the file if it is something else."""
+        try:
+            return cls.from_arrays(read_npz(Path(path), LARGEST_FILE))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} does not hold radii, or it is damaged: {error}") from error
+
+
+Certificates = AttackResult = Radii
+"""Older names of what `certify` and `attack` return."""
