@@ -25,7 +25,7 @@ NORM_NAMES = {1.0: "ℓ1", 2.0: "ℓ2", np.inf: "ℓ∞"}
 _WRITTEN = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class ThreatModel:
     """The perturbations δ an attacker may add to a point, and how their size is measured.
 
@@ -45,7 +45,7 @@ class ThreatModel:
     costs: tuple[float, ...] | None = None
     frozen: tuple[int, ...] | None = None
     box: tuple[tuple[float, ...] | float, tuple[float, ...] | float] | None = None
-    _width: int | None = field(default=None, repr=False, compare=False)
+    _width: int | None = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """The threat model: what is accepted, what it means as arrays, and how a move is measured."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_equal_threats_are_equal_keys():
     assert pickle.loads(pickle.dumps(one)) == one  # noqa: S301 its own bytes
 
 
-@pytest.mark.parametrize(
+REFUSED = pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"norm": 3}, "norm must be 1, 2 or inf; got 3"),
@@ -110,9 +111,28 @@ def test_equal_threats_are_equal_keys():
         ({"box": ([0, 0], [1, 1]), "costs": [1, 1, 1]}, r"disagree on the number of features: \[2, 3\]"),
     ],
 )
+
+
+@REFUSED
 def test_what_makes_no_sense_is_refused_by_name(options, text):
     with pytest.raises(ValueError, match=text):
         ThreatModel(**options)
+
+
+@REFUSED
+def test_what_makes_no_sense_cannot_replace_what_does(options, text):
+    with pytest.raises(ValueError, match=text):
+        replace(ThreatModel(norm=1, frozen=[0]), **options)
+
+
+def test_a_replaced_field_is_checked_and_converted_and_the_others_stay():
+    threat = ThreatModel(costs=[1, 2], frozen=[1], box=(0, 1))
+    changed = replace(threat, norm="linf", costs=np.array([3, 4]))
+    assert changed == ThreatModel(np.inf, costs=[3.0, 4.0], frozen=[1], box=(0, 1))
+    assert changed.costs == (3.0, 4.0)
+    assert replace(threat, costs=None, norm=1).resolve(3).n_features == 3
+    with pytest.raises(ValueError, match="threat model is for 3 features; the data has 2"):
+        replace(threat, costs=[1, 1, 1]).resolve(2)
 
 
 @pytest.mark.parametrize(
