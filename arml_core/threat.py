@@ -80,6 +80,11 @@ class ThreatModel:
             "box": _lists(self.box),
         }
 
+    def python(self) -> str:
+        """The call that builds this threat model again, where `arml` is this package; defaults are left out."""
+        given = {name: value for name, value in self.arguments().items() if value not in (None, "l2")}
+        return f"arml.ThreatModel({', '.join(f'{name}={_literal(value)}' for name, value in given.items())})"
+
     def describe(self) -> str:
         """One line in words, for captions and reports."""
         parts = [f"{self.norm_name} norm"]
@@ -248,3 +253,10 @@ def _checked_box(box: Any, widths: set[int]) -> tuple[tuple[float, ...] | float,
 
 def _lists(value: Any) -> Any:
     return [_lists(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _literal(value: Any) -> str:
+    """The value as Python reads it; `repr` writes an endless limit of a box as a name that is not defined."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    return f"float('{value}')" if value in (np.inf, -np.inf) else repr(value)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import arml_core
 from arml_core import ThreatModel
 
 NORMS = {1: 1.0, 2.0: 2.0, np.inf: np.inf, "l1": 1.0, "L2": 2.0, "linf": np.inf, "inf": np.inf}
@@ -155,6 +156,21 @@ def test_a_threat_in_words():
     assert ThreatModel("linf", frozen=[1], box=(0, 1)).describe() == "ℓ∞ norm, 1 frozen feature, inside [0, 1]"
     words = ThreatModel(1, costs=[1, 2, 3], frozen=[0, 1], box=(0, [1, 1, 1])).describe()
     assert words == "ℓ1 norm, per-feature costs, 2 frozen features, inside a box"
+
+
+@pytest.mark.parametrize(
+    ("threat", "text"),
+    [
+        (ThreatModel(), "arml.ThreatModel()"),
+        (ThreatModel("linf", frozen=[1]), "arml.ThreatModel(norm='linf', frozen=[1])"),
+        (ThreatModel(costs=[1, 2]), "arml.ThreatModel(costs=[1.0, 2.0])"),
+        (ThreatModel(1, box=(0, 1)), "arml.ThreatModel(norm='l1', box=[0.0, 1.0])"),
+        (ThreatModel(frozen=[], box=(-np.inf, [1, np.inf])), None),
+    ],
+)
+def test_a_threat_as_python(threat, text):
+    assert eval(threat.python(), {"arml": arml_core}) == threat
+    assert text in (None, threat.python())
 
 
 def test_a_float32_point_is_rounded_into_the_box():
