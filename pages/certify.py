@@ -43,7 +43,7 @@ try:
             show_verdicts(asked, work, results)
             if "downloads" not in asked.hide:
                 show_downloads(asked, sources, prepared, work, results, radius_of(asked, results))
-            show_details(asked, sources, prepared, work)
+            show_details(asked, sources, work)
 except StoreError as reason:
     st.error(unreachable(reason))
 except DamagedFile as reason:

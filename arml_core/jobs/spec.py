@@ -13,7 +13,7 @@ import numpy as np
 from ..attacks.boundary import STEPS
 from ..certificates import check_support
 from ..threat import ThreatModel
-from .learners import entry_of
+from .learners import entry_of, offered
 
 if TYPE_CHECKING:
     from ..neural import NetworkCurve
@@ -73,6 +73,17 @@ class RunSpec:
     def from_content(cls, content: Mapping[str, Any]) -> RunSpec:
         return cls(**{name: content[name] for name in ("dataset", "learner", "parameters", "seed", "device")})
 
+    def python(self) -> str:
+        """The call that learns the metric from `X_train` and `y_train`; defaults are left out."""
+        entry = offered(self.learner)
+        defaults = {} if entry is None else {parameter.name: parameter.default for parameter in entry.parameters}
+        changed = {
+            name: value for name, value in self.parameters.items() if name not in defaults or defaults[name] != value
+        }
+        options = [*([repr(changed)] if changed else []), f"random_state={self.seed}"]
+        options += [f"device={self.device!r}"] if self.device != "auto" else []
+        return f"get_learner({self.learner!r}).build({', '.join(options)}).fit(X_train, y_train)"
+
 
 @dataclass(frozen=True)
 class PointsSpec:
@@ -99,6 +110,21 @@ class PointsSpec:
 
     def content(self) -> dict[str, Any]:
         return {"part": self.part, "n": self.n, "digest": self.digest, "labels": self.labels}
+
+    def python_lines(self) -> list[str]:
+        """The lines that call these rows `X` and `y` and, of training rows, themselves `exclude`.
+
+        Given rows are those of a table that was read as `rows`.
+        """
+        if self.part == "evaluation":
+            found = f"data.evaluation({self.n or ''})"
+            return [f"X, y = {found}" if self.labels else f"X, y = {found}[0], None"]
+        some = "" if self.n is None else f"[:{self.n}]"
+        x, y = {"test": ("data.X_test", "data.y_test"), "train": ("X_train", "y_train"), "given": ("rows.X", "rows.y")}[
+            self.part
+        ]
+        lines = [f"X, y = {x}{some}, {f'{y}{some}' if self.labels else None}"]
+        return [*lines, "exclude = range(len(X))  # each without its own vote"] if self.part == "train" else lines
 
 
 @dataclass(frozen=True)
@@ -176,6 +202,29 @@ class EvaluationSpec:
             threat=ThreatModel(**content["threat"]),
             points=PointsSpec(**content["points"]),
         )
+
+    @property
+    def side(self) -> str:
+        """The bound that counts: what a certificate proves, what an attack reached."""
+        return "lower" if self.kind == "certify" else "upper"
+
+    def classifier_python(self) -> str:
+        """The call that fits the classifier of `metric`."""
+        return f"arml.MahalanobisKNN(n_neighbors={self.n_neighbors}, metric=metric).fit(X_train, y_train)"
+
+    def python_lines(self) -> list[str]:
+        """The lines that name what the call needs: the classifier of `metric`, the threat model and the rows."""
+        setup = [f"knn = {self.classifier_python()}", f"threat = {self.threat.python()}"]
+        return [*setup, *self.points.python_lines()]
+
+    def python(self) -> str:
+        """The call that bounds the radii of `X` with the classifier `knn`."""
+        options = [f"method={self.method!r}", "threat=threat"]
+        options += ["exclude=exclude"] if self.points.part == "train" else []
+        options += [f"budget={self.budget!r}"] if self.budget is not None else []
+        options += [f"{name}={value!r}" for name, value in self.options.items()]
+        options += [f"random_state={self.seed}"] if self.method in _SEEDED else []
+        return f"knn.{self.kind}(X, y, {', '.join(options)})"
 
 
 @dataclass(frozen=True)

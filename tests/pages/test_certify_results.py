@@ -207,7 +207,7 @@ def test_changed_rows_flip_and_the_python_lines_print_the_pages_numbers(name: st
     # the lines run as they are printed
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(python_lines(asked, sources, prepared, work), {})
+        exec(python_lines(asked, sources, work), {})
     lines = [line.split() for line in printed.getvalue().splitlines()]
     assert [int(line[0]) for line in lines] == rows.lines.tolist()
     lower = np.array([float(line[2]) for line in lines])
@@ -221,12 +221,12 @@ def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) 
     first = certify(file="pumps", use=LABEL, metric="lfda")
     run = address(first)["jobs"].split("~")[0]
     app = certify(mode="run", run=run, query="pumps", quse=LABEL)
-    asked, sources, prepared, work, results = parts(app)
+    asked, sources, _, work, results = parts(app)
     assert results.rows.labels is not None
     printed = io.StringIO()
     monkeypatch.chdir(ROOT)
     with contextlib.redirect_stdout(printed):
-        exec(python_lines(asked, sources, prepared, work), {})
+        exec(python_lines(asked, sources, work), {})
     lower = [float(line.split()[2]) for line in printed.getvalue().splitlines()]
     assert np.allclose(lower, results.rows.radii.lower, rtol=1e-6)
 
@@ -263,8 +263,8 @@ def test_the_report_has_everything_it_takes_to_repeat_it() -> None:
 
 
 def test_the_python_lines_look_for_a_sample_in_its_folder_and_for_a_file_beside_them(few: str) -> None:
-    asked, sources, prepared, work, _ = parts(certify(mode="two", file="pumps", use=LABEL, query=few))
-    lines = python_lines(asked, sources, prepared, work)
+    asked, sources, _, work, _ = parts(certify(mode="two", file="pumps", use=LABEL, query=few))
+    lines = python_lines(asked, sources, work)
     assert "read_table('data/samples/pumps.csv'" in lines
     assert "read_table('few.csv'" in lines
 

@@ -167,17 +167,17 @@ def title_of(sources: Sources) -> str:
     return "file" if loaded is None else loaded.title
 
 
-def show_details(asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs) -> None:
+def show_details(asked: Asked, sources: Sources, work: CertifyJobs) -> None:
     """Formula, link and Python, behind expanders."""
     if "formula" not in asked.hide:
         with st.expander("The formula"):
             st.markdown(FORMULA)
     if "python" not in asked.hide:
-        on_demand("Copy link and Python", "cf_open_copy", lambda: _show_copy(asked, sources, prepared, work))
+        on_demand("Copy link and Python", "cf_open_copy", lambda: _show_copy(asked, sources, work))
 
 
-def _show_copy(asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs) -> None:
+def _show_copy(asked: Asked, sources: Sources, work: CertifyJobs) -> None:
     st.markdown("This link opens the same view; a file that is not a sample opens for its owner only:")
     st.code(link_to(CHOICES.query()), language=None, wrap_lines=True)
     st.markdown("These lines compute the verdicts with `arml_core`:")
-    st.code(python_lines(asked, sources, prepared, work), language="python", wrap_lines=True)
+    st.code(python_lines(asked, sources, work), language="python", wrap_lines=True)

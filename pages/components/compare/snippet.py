@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from arml_core.comparison import EvaluationPair
-from arml_core.figures import RobustLine
+from arml_core.jobs import EvaluationSpec, PointsSpec, RunSpec
+from arml_core.jobs.python_lines import dataset_lines, keywords, metric_of_file, script
 from arml_core.jobs.spec import GIVEN
 from arml_core.reproduce.result_files import metric_file
 from arml_core.results import FOLDER, Evaluation
-from arml_core.threat import ThreatModel
 
 from .catalogue import Run
 from .charts import Chart
@@ -26,86 +25,47 @@ TRAINED = (
 
 def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | None) -> str:
     """A script that reads the radii, prints the table at ε and writes the chart; it runs as it stands."""
-    evaluations = [e for pair in chart.pairs for e in pair.evaluations]
-    from_store = any("job" in e.made and not _is_shipped(chart, e) for e in evaluations)
-    from_files = any(_is_shipped(chart, e) for e in evaluations)
-    return "\n".join(
-        [
-            *(["import numpy as np", ""] if any(line.paper_radii is not None for line in chart.lines) else []),
-            *(["import arml_core as arml"] if from_files else []),
-            "from arml_core.comparison import alone, join",
-            "from arml_core.figures import RobustLine, curves_figure, verdicts_table",
-            *(["from arml_core.jobs import Client"] if from_store else []),
-            *(["from arml_core.results import shipped"] if from_files else []),
-            "",
-            *(_FINDER if from_files else []),
-            *(["client = Client()", ""] if from_store else []),
-            "lines = []",
-            *(
-                text
-                for run, pair, line in zip(chart.runs, chart.pairs, chart.lines, strict=True)
-                for text in _line(run, pair, line)
-            ),
-            f"print(verdicts_table(lines, {epsilon!r}).to_string())",
-            f"figure = curves_figure(lines, epsilon={epsilon!r}, upto={upto!r}, confidence={confidence!r}, "
-            f"norm={chart.norm!r})",
-            'figure.write_html("robust-error.html")',
+    lines = [*(_FINDER if any(run.job is None for run in chart.runs) else []), "lines = []"]
+    for run, pair, line in zip(chart.runs, chart.pairs, chart.lines, strict=True):
+        values = {name: repr(getattr(line, name)) for name in ("label", "certificate", "attack", "place", "partial")}
+        values |= {"certified": "found.lower", "empirical": "found.upper", "exact": "found.exact"}
+        values |= {"wrong": "~found.correct"}
+        paper = {name: getattr(line, name) for name in ("paper_radii", "paper_certified", "paper_empirical")}
+        values |= {name: f"np.array({array.tolist()})" for name, array in paper.items() if array is not None}
+        lines += [
+            f"found = {'join' if len(pair.evaluations) == 2 else 'alone'}(",
+            *(f"    {_source(run, evaluation)}," for evaluation in pair.evaluations),
+            ")",
+            "line = RobustLine(",
+            *(f"    {name}={value}," for name, value in values.items()),
+            ")",
+            "lines.append(line)",
         ]
-    )
+    options = {"epsilon": epsilon, "upto": upto, "confidence": confidence, "norm": chart.norm}
+    lines += [
+        f"print(verdicts_table(lines, {epsilon!r}).to_string())",
+        f"figure = curves_figure(lines{keywords(options)})",
+        'figure.write_html("robust-error.html")',
+    ]
+    return script(lines)
 
 
 _FINDER = [
+    "",
     "def result(**wanted):",
     "    (found,) = [e for e in shipped() if all(getattr(e, name) == value for name, value in wanted.items())]",
     "    return found",
     "",
     "",
 ]
-
-
-def _is_shipped(chart: Chart, evaluation: Evaluation) -> bool:
-    return any(evaluation is known for run in chart.runs for known in run.evaluations)
-
-
-def _line(run: Run, pair: EvaluationPair, line: RobustLine) -> list[str]:
-    parts = [_source(run, evaluation) for evaluation in pair.evaluations]
-    made = [f"found = {'join' if len(parts) == 2 else 'alone'}("]
-    made += [f"    {part}," for part in parts]
-    made += [")"]
-    arguments = [repr(line.label), "found.lower", "found.upper", "exact=found.exact"]
-    arguments += [f"certificate={line.certificate!r}", f"attack={line.attack!r}", f"place={line.place}"]
-    arguments += ["wrong=~found.correct"]
-    if line.partial:
-        arguments.append("partial=True")
-    for name in ("paper_radii", "paper_certified", "paper_empirical"):
-        values = getattr(line, name)
-        if values is not None:
-            arguments.append(f"{name}=np.array({values.tolist()})")
-    return [*made, "lines.append(", "    RobustLine(", *(f"        {a}," for a in arguments), "    )", ")"]
+_WANTED = ("dataset", "learner", "parameters", "seed", "kind", "method", "n_neighbors", "planned")
 
 
 def _source(run: Run, evaluation: Evaluation) -> str:
     if run.job is not None:
-        return f"client.evaluation({evaluation.made['job']!r})"
-    wanted: dict[str, Any] = {
-        "dataset": evaluation.dataset,
-        "learner": evaluation.learner,
-        "parameters": dict(evaluation.parameters),
-        "seed": evaluation.seed,
-        "kind": evaluation.kind,
-        "method": evaluation.method,
-        "n_neighbors": evaluation.n_neighbors,
-        "planned": evaluation.planned,
-    }
-    told = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
-    return f"result({told}, threat={_threat(evaluation.threat)})"
-
-
-def _threat(threat: ThreatModel) -> str:
-    given = {name: value for name, value in threat.arguments().items() if value is not None}
-    if given.get("norm") == "l2":
-        del given["norm"]
-    return f"arml.ThreatModel({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        return f"Client().evaluation({evaluation.made['job']!r})"
+    wanted = {name: getattr(evaluation, name) for name in _WANTED}
+    return f"result(threat={evaluation.threat.python()}{keywords(wanted)})"
 
 
 def computed_lines(chart: Chart, epsilon: float) -> str | None:
@@ -115,26 +75,20 @@ def computed_lines(chart: Chart, epsilon: float) -> str | None:
     """
     if chart.setting.part == "given":
         return None
-    from_store = any(run.learner == GIVEN for run in chart.runs) or not _name(chart)
-    files = [_file(run, pair) for run, pair in zip(chart.runs, chart.pairs, strict=True)]
-    return "\n".join(
-        [
-            *(["import numpy as np", ""] if chart.setting.part == "train" else []),
-            "import arml_core as arml",
-            *(["from arml_core.jobs import Client"] if from_store else []),
-            "from arml_core.learners.registry import get_learner",
-            *(["from arml_core.learners.storage import load_metric"] if any(files) else []),
+    lines = dataset_lines(chart.pairs[0].evaluations[0].dataset, chart.setting.fingerprint)
+    lines.append(f"threat = {chart.setting.threat.python()}")
+    for run, pair in zip(chart.runs, chart.pairs, strict=True):
+        specs = [_spec(evaluation, pair.n_points) for evaluation in pair.evaluations]
+        errors = ", ".join(f"arml.robust_error({spec.side}, {epsilon!r})" for spec in specs)
+        lines += [
             "",
-            _data(chart),
-            f"threat = {_threat(chart.setting.threat)}",
-            "",
-            *(
-                text
-                for run, pair in zip(chart.runs, chart.pairs, strict=True)
-                for text in _computed(chart, run, pair, epsilon)
-            ),
+            f"metric = {_metric(run, pair)}",
+            f"knn = {specs[0].classifier_python()}",
+            *specs[0].points.python_lines(),
+            *(f"{spec.side} = {spec.python()}.{spec.side}" for spec in specs),
+            f"print({run.label!r}, {errors})",
         ]
-    )
+    return script(lines)
 
 
 def computed_words(chart: Chart) -> str:
@@ -148,57 +102,21 @@ def computed_words(chart: Chart) -> str:
 
 
 def _file(run: Run, pair: EvaluationPair) -> Path | None:
-    """The metric's file below the project's folder, if it ships."""
-    found = None if run.job is not None else metric_file(FOLDER, pair.evaluations[0])
-    return None if found is None else found.relative_to(FOLDER.parents[1])
+    """The metric's file, if it ships."""
+    return None if run.job is not None else metric_file(FOLDER, pair.evaluations[0])
 
 
-def _name(chart: Chart) -> str:
-    return next((e.dataset for pair in chart.pairs for e in pair.evaluations), "")
-
-
-def _data(chart: Chart) -> str:
-    name = _name(chart)
-    return f"data = arml.load_dataset({name!r})" if name else f"data = Client().dataset({chart.setting.fingerprint!r})"
-
-
-def _computed(chart: Chart, run: Run, pair: EvaluationPair, epsilon: float) -> list[str]:
-    first = pair.evaluations[0]
-    setting, n = chart.setting, pair.n_points
-    rows = {
-        "evaluation": f"X, y = data.evaluation({n})",
-        "test": f"X, y = data.X_test[:{n}], data.y_test[:{n}]",
-        "train": f"X, y = data.X_train[:{n}], data.y_train[:{n}]",
-    }[setting.part]
+def _metric(run: Run, pair: EvaluationPair) -> str:
     if run.learner == GIVEN and run.job is not None:
-        metric = f"Client().run({run.job.id!r})"
-    elif (path := _file(run, pair)) is not None:
-        metric = f"load_metric({path.as_posix()!r}, data.n_features)"
-    else:
-        metric = f"get_learner({run.learner!r}).build({dict(first.parameters)!r}, random_state={first.seed})"
-        metric += ".fit(data.X_train, data.y_train)"
-    common = [*(["exclude=np.arange(len(X))"] if setting.part == "train" else []), "threat=threat"]
-    labels = "y" if setting.labels else "None"
-    lines = [
-        f"# {run.label}",
-        rows,
-        f"metric = {metric}",
-        f"knn = arml.MahalanobisKNN(n_neighbors={setting.n_neighbors}, metric=metric).fit(data.X_train, data.y_train)",
-    ]
-    printed = []
-    if pair.certificate is not None:
-        proof = pair.certificate
-        options = [
-            f"method={proof.method!r}",
-            *common,
-            *([f"budget={proof.budget!r}"] if proof.budget is not None else []),
-        ]
-        lines.append(f"proved = knn.certify(X, {labels}, {', '.join(options)})")
-        printed.append(f"arml.robust_error(proved.lower, {epsilon!r})")
-    if pair.attack is not None:
-        hit = pair.attack
-        options = [f"method={hit.method!r}", *common, f"random_state={hit.attack_seed}"]
-        options += [f"{name}={value!r}" for name, value in hit.options.items()]
-        lines.append(f"reached = knn.attack(X, {labels}, {', '.join(options)})")
-        printed.append(f"arml.robust_error(reached.upper, {epsilon!r})")
-    return [*lines, f"print({run.label!r}, {', '.join(printed)})", ""]
+        return f"Client().run({run.job.id!r})"
+    path, first = _file(run, pair), pair.evaluations[0]
+    if path is not None:
+        return metric_of_file(path)
+    return RunSpec(first.fingerprint, first.learner, dict(first.parameters), first.seed).python()
+
+
+def _spec(made: Evaluation, n: int) -> EvaluationSpec:
+    """What was asked for, of the first `n` points."""
+    points = PointsSpec(made.points["part"], n, labels=made.points.get("labels", True))
+    how = (made.n_neighbors, made.method, made.threat, points, made.budget, made.attack_seed)
+    return EvaluationSpec(made.kind, "", *how, dict(made.options))

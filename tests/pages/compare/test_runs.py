@@ -140,6 +140,12 @@ def test_a_metric_of_another_training_is_not_taken_for_the_shipped_one(ships) ->
     assert "load_metric" not in computed_lines(chart, 0.1)
 
 
+def test_a_name_with_a_line_break_adds_no_line_to_a_script() -> None:
+    (chart,) = charts_of(data=("splice",), methods=("euclidean",), k=1)
+    named = replace(chart, runs=(replace(chart.runs[0], label="mine\nraise SystemExit"),))
+    assert "\nraise" not in computed_lines(named, 0.1)
+
+
 def test_a_metric_without_results_can_be_evaluated_here(on_iris) -> None:
     client = Client()
     matrix = np.diag(np.linspace(0.5, 2.0, 13))
