@@ -111,20 +111,22 @@ class PointsSpec:
     def content(self) -> dict[str, Any]:
         return {"part": self.part, "n": self.n, "digest": self.digest, "labels": self.labels}
 
-    def python_lines(self) -> list[str]:
-        """The lines that call these rows `X` and `y` and, of training rows, themselves `exclude`.
+    def python_lines(self, row: int | None = None) -> list[str]:
+        """The lines that call these rows, or one of them, `X` and `y`, and training rows themselves `exclude`.
 
         Given rows are those of a table that was read as `rows`.
         """
         if self.part == "evaluation":
             found = f"data.evaluation({self.n or ''})"
             return [f"X, y = {found}" if self.labels else f"X, y = {found}[0], None"]
-        some = "" if self.n is None else f"[:{self.n}]"
-        x, y = {"test": ("data.X_test", "data.y_test"), "train": ("X_train", "y_train"), "given": ("rows.X", "rows.y")}[
+        some = f"[[{row}]]" if row is not None else "" if self.n is None else f"[:{self.n}]"
+        x, y = {"test": "data.X_test data.y_test", "train": "X_train y_train", "given": "rows.X rows.y"}[
             self.part
-        ]
+        ].split()
         lines = [f"X, y = {x}{some}, {f'{y}{some}' if self.labels else None}"]
-        return [*lines, "exclude = range(len(X))  # each without its own vote"] if self.part == "train" else lines
+        if self.part == "train":
+            lines.append(f"exclude = {'range(len(X))' if row is None else [row]}  # without its own vote")
+        return lines
 
 
 @dataclass(frozen=True)
@@ -208,17 +210,15 @@ class EvaluationSpec:
         """The bound that counts: what a certificate proves, what an attack reached."""
         return "lower" if self.kind == "certify" else "upper"
 
-    def classifier_python(self) -> str:
-        """The call that fits the classifier of `metric`."""
-        return f"arml.MahalanobisKNN(n_neighbors={self.n_neighbors}, metric=metric).fit(X_train, y_train)"
-
     def python_lines(self) -> list[str]:
-        """The lines that name what the call needs: the classifier of `metric`, the threat model and the rows."""
-        setup = [f"knn = {self.classifier_python()}", f"threat = {self.threat.python()}"]
-        return [*setup, *self.points.python_lines()]
+        """The lines that fit the classifier `knn` with the metric `metric` and name the threat model `threat`."""
+        return [
+            f"knn = arml.MahalanobisKNN(n_neighbors={self.n_neighbors}, metric=metric).fit(X_train, y_train)",
+            f"threat = {self.threat.python()}",
+        ]
 
     def python(self) -> str:
-        """The call that bounds the radii of `X` with the classifier `knn`."""
+        """The call that bounds the radii of `X`, after the lines of the evaluation and of its points."""
         options = [f"method={self.method!r}", "threat=threat"]
         options += ["exclude=exclude"] if self.points.part == "train" else []
         options += [f"budget={self.budget!r}"] if self.budget is not None else []

@@ -64,6 +64,18 @@ def test_the_lines_of_points_name_the_rows_a_job_takes(points):
         np.testing.assert_array_equal(found["exclude"], expected.exclude)
 
 
+@pytest.mark.parametrize("part", ["test", "train"])
+def test_one_of_the_points_is_named_alone(part):
+    points = PointsSpec(part)
+    found, all_rows = (
+        ran([*dataset_lines("iris"), *points.python_lines(4)]),
+        rows_of(arml.load_dataset("iris"), points, None),
+    )
+    np.testing.assert_array_equal(found["X"], all_rows.X[[4]])
+    np.testing.assert_array_equal(found["y"], all_rows.y[[4]])
+    assert found.get("exclude") == ([4] if part == "train" else None)
+
+
 @pytest.mark.parametrize(
     "spec",
     [
@@ -78,7 +90,15 @@ def test_the_lines_of_points_name_the_rows_a_job_takes(points):
 )
 def test_the_lines_of_an_evaluation_give_the_radii_of_its_job(spec):
     spec = spec.normalised()
-    found = ran([*dataset_lines("iris"), "metric = None", *spec.python_lines(), f"radii = {spec.python()}.{spec.side}"])
+    found = ran(
+        [
+            *dataset_lines("iris"),
+            "metric = None",
+            *spec.python_lines(),
+            *spec.points.python_lines(),
+            f"radii = {spec.python()}.{spec.side}",
+        ]
+    )
     rows = rows_of(arml.load_dataset("iris"), spec.points, None)
     expected = compute(found["knn"], spec, rows, np.arange(len(rows)))
     np.testing.assert_allclose(found["radii"], getattr(expected, spec.side), rtol=1e-6)

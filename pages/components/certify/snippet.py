@@ -21,6 +21,7 @@ def python_lines(asked: Asked, sources: Sources, work: CertifyJobs) -> str:
             *_table_lines(asked, sources, work),
             f"metric = {_metric(asked, work)}",
             *spec.python_lines(),
+            *spec.points.python_lines(),
             f"found = {spec.python()}",
             "upper = found.upper" if attack is None else f"upper = {attack.spec.python()}.upper",
             "for line, answer, *interval in zip(rows.lines, found.predicted, found.lower, upper):",

@@ -76,14 +76,13 @@ def computed_lines(chart: Chart, epsilon: float) -> str | None:
     if chart.setting.part == "given":
         return None
     lines = dataset_lines(chart.pairs[0].evaluations[0].dataset, chart.setting.fingerprint)
-    lines.append(f"threat = {chart.setting.threat.python()}")
     for run, pair in zip(chart.runs, chart.pairs, strict=True):
         specs = [_spec(evaluation, pair.n_points) for evaluation in pair.evaluations]
         errors = ", ".join(f"arml.robust_error({spec.side}, {epsilon!r})" for spec in specs)
         lines += [
             "",
             f"metric = {_metric(run, pair)}",
-            f"knn = {specs[0].classifier_python()}",
+            *specs[0].python_lines(),
             *specs[0].points.python_lines(),
             *(f"{spec.side} = {spec.python()}.{spec.side}" for spec in specs),
             f"print({run.label!r}, {errors})",

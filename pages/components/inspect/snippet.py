@@ -27,20 +27,18 @@ def metric_lines(source: Source) -> str:
 
 def point_lines(source: Source, ask: PointQuestion, seconds: float) -> str:
     """A script that prints the neighbours, the interval and the twin's answer."""
-    votes = EvaluationSpec("certify", "", ask.k, "votes", ThreatModel(ask.norm), PointsSpec(ask.part))
+    points = PointsSpec(ask.part, labels=not ask.own)
+    votes = EvaluationSpec("certify", "", ask.k, "votes", ThreatModel(ask.norm), points)
     exact = ask.k == 1 and ask.norm == "l2"
     last = replace(votes, method="exact") if exact else replace(votes, method="search", budget=seconds)
     bounds = [*([replace(votes, method="theorem1")] if ask.k % 2 else []), votes]
     bounds += [] if exact else [replace(votes, kind="attack", method="whitebox")]
-    label, left_out = "None" if ask.own else f"data.y_{ask.part}[[row]]", ""
-    lines = [*_source_lines(source), f"row = {ask.row}", f"X, y = data.X_{ask.part}[[row]], {label}"]
-    if ask.part == "train":
-        lines, left_out = [*lines, "exclude = [row]  # certified without itself"], ", exclude=exclude"
+    left_out = ", exclude=exclude" if ask.part == "train" else ""
     return script(
         [
-            *lines,
-            f"knn = {votes.classifier_python()}",
-            f"threat = {votes.threat.python()}",
+            *_source_lines(source),
+            *votes.python_lines(),
+            *points.python_lines(ask.row),
             f"distances, neighbours = knn.kneighbors(X{left_out})",
             "print(neighbours[0], y_train[neighbours[0]], distances[0] ** 0.5)",
             *(f"print({spec.method!r}, {spec.python()}.{spec.side}[0])" for spec in bounds),

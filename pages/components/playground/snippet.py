@@ -14,23 +14,19 @@ from .view import PlaygroundView
 
 def python_lines(view: PlaygroundView) -> str:
     """A script that runs as it stands and prints the radius of the chosen point for every picture."""
-    if view.row is None:
-        part, point = "test", [f"X, y = np.array([{view.at}]), None"]
-    else:
-        part, point = "train", [f"row = {view.row}  # a training point, certified without itself"]
-        point.append("X, y, exclude = X_train[[row]], y_train[[row]], [row]")
     threat, method = ThreatModel(view.norm), best_method(view.k, NORMS[view.norm])
-    spec = EvaluationSpec("certify", "", view.k, method, threat, PointsSpec(part), SEARCH_SECONDS).normalised()
+    points = PointsSpec("test" if view.row is None else "train")  # a free place, too, leaves no voter out
+    spec = EvaluationSpec("certify", "", view.k, method, threat, points, SEARCH_SECONDS).normalised()
+    place = f"X, y = np.array([{view.at}]), None"
     return script(
         [
             *_data_lines(view),
             "metrics = {",
             *(f"    {TITLES[learner]!r}: {_metric(learner, view)}," for learner in dict.fromkeys(view.methods)),
             "}",
-            *point,
-            f"threat = {spec.threat.python()}",
+            *([place] if view.row is None else points.python_lines(view.row)),
             "for name, metric in metrics.items():",
-            f"    knn = {spec.classifier_python()}",
+            *(f"    {line}" for line in spec.python_lines()),
             f"    found = {spec.python()}",
             "    print(name, found.predicted[0], found.lower[0], found.upper[0], found.exact[0])",
         ]

@@ -24,7 +24,7 @@ def evaluation_lines(run: RunSpec, evaluations: list[EvaluationSpec], offer: Off
     first = evaluations[0]
     if first.points.part == "given":
         return None
-    lines = [*_metric_lines(run, offer), *first.python_lines()]
+    lines = [*_metric_lines(run, offer), *first.python_lines(), *first.points.python_lines()]
     for spec in evaluations:
         lines.append(f"{spec.side} = {spec.python()}.{spec.side}")
         lines.append(f"print({spec.method!r}, arml.robust_error({spec.side}, [0, 0.1, 0.2]))")
