@@ -11,8 +11,8 @@ from arml_core import ThreatModel
 from arml_core.comparison import (
     alone,
     canonical_threat,
+    evaluation_pairs,
     join,
-    pairs,
     refusals,
     setting_of,
     threat_differences,
@@ -106,35 +106,35 @@ def test_best_is_the_tightest_that_all_runs_have() -> None:
         "a": [certificate("theorem1"), certificate("votes"), certificate("search"), attack("whitebox")],
         "b": [certificate("theorem1"), certificate("votes"), attack("boundary"), attack("whitebox")],
     }
-    found = pairs(runs, setting_of(runs["a"][0]))
+    found = evaluation_pairs(runs, setting_of(runs["a"][0]))
     assert {name: c.certificate.method for name, c in found.items()} == {"a": "votes", "b": "votes"}
     assert {name: c.attack.method for name, c in found.items()} == {"a": "whitebox", "b": "whitebox"}
-    found = pairs(runs, setting_of(runs["a"][0]), certificate="search", attack="none")
+    found = evaluation_pairs(runs, setting_of(runs["a"][0]), certificate="search", attack="none")
     assert list(found) == ["a"]
     assert found["a"].attack is None
 
 
 def test_where_nothing_is_in_common_each_run_has_its_own_best() -> None:
     runs = {"a": [certificate("votes")], "b": [certificate("theorem1")], "c": []}
-    found = pairs(runs, setting_of(runs["a"][0]))
+    found = evaluation_pairs(runs, setting_of(runs["a"][0]))
     assert {name: c.certificate.method for name, c in found.items()} == {"a": "votes", "b": "theorem1"}
 
 
 def test_exact_radii_need_no_attack_unless_it_is_asked_for() -> None:
     runs = {"a": [certificate("exact"), attack()]}
     setting = setting_of(runs["a"][0])
-    found = pairs(runs, setting)["a"]
+    found = evaluation_pairs(runs, setting)["a"]
     assert found.exact
     assert found.attack is None
     np.testing.assert_array_equal(found.upper, found.lower)
-    asked = pairs(runs, setting, attack="whitebox")["a"]
+    asked = evaluation_pairs(runs, setting, attack="whitebox")["a"]
     assert asked.attack is not None
     assert not asked.exact
 
 
 def test_of_several_evaluations_by_one_method_the_whole_and_larger_one_is_taken() -> None:
     runs = {"a": [certificate(n=3), certificate(n=6), certificate(n=9, planned=20)]}
-    assert pairs(runs, setting_of(runs["a"][0]))["a"].n_points == 6
+    assert evaluation_pairs(runs, setting_of(runs["a"][0]))["a"].n_points == 6
 
 
 def test_a_search_brings_its_own_upper_side() -> None:
@@ -148,14 +148,14 @@ def test_a_search_brings_its_own_upper_side() -> None:
 def test_a_refusal_is_given_only_where_nothing_fits() -> None:
     proof, boxed, plain = certificate(), attack(threat=ThreatModel(box=(0, 1))), attack()
     setting = setting_of(proof)
-    only = pairs({"a": [proof, boxed]}, setting)["a"]
+    only = evaluation_pairs({"a": [proof, boxed]}, setting)["a"]
     assert only.attack is None
     assert refusals([proof, boxed], only, setting) == (
         "the certificate allows every step, the attack stays inside [0, 1]",
     )
-    both = pairs({"a": [proof, boxed, plain]}, setting)["a"]
+    both = evaluation_pairs({"a": [proof, boxed, plain]}, setting)["a"]
     assert refusals([proof, boxed, plain], both, setting) == ()
-    hidden = pairs({"a": [proof, boxed, plain]}, setting, attack="none")["a"]
+    hidden = evaluation_pairs({"a": [proof, boxed, plain]}, setting, attack="none")["a"]
     assert refusals([proof, boxed, plain], hidden, setting) == ()
     other = replace(boxed, learner="nca")
     assert refusals([proof, other], only, setting) == ()

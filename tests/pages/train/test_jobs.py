@@ -109,7 +109,7 @@ def test_a_finished_training_leads_to_compare(run: str) -> None:
 
 def test_a_network_of_the_paper_is_no_training_of_a_metric(client, run: str, monkeypatch) -> None:
     network = client.certify_network("iris", NetworkCurve(hidden=(4,), epochs=1), 5)
-    monkeypatch.setattr(queue, "looking", lambda: client)
+    monkeypatch.setattr(queue, "read_client", lambda: client)
     assert network.id in [job.id for job in client.list()]
     assert network.id not in [job.id for job in queue.listed()]
     shown, notice = selected_job([], client, network.id)
