@@ -24,7 +24,7 @@ from pathlib import Path
 from arml_core import load_dataset
 from arml_core.jobs import Client, PointsSpec
 from arml_core.jobs.pool import import_path
-from arml_core.jobs.queue import Queue
+from arml_core.jobs.store.queue import Queue
 
 TABS, WATCH_SECONDS = 10, 20.0
 

@@ -20,7 +20,6 @@ import re
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -372,14 +371,13 @@ def grown(soak: Soak) -> Figure:
 
 
 def stored(soak: Soak) -> list[Figure]:
-    with sqlite3.connect(Paths(soak.home / "jobs").database) as connection:
-        answer = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    answer = soak.client.store.database.integrity()
     before = disk_mb(soak.home)
     freed = soak.client.gc(dry_run=False)
     after = disk_mb(soak.home)
     words = f"{before:.1f} MB, {after:.1f} MB after gc of {len(freed)}"
     return [
-        ("PRAGMA integrity_check", answer, answer == "ok"),
+        ("integrity of the database", answer, answer == "ok"),
         ("disk", words, before <= MOST_DISK_MB and after <= before + 1.0),
     ]
 

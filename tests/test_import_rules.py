@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,18 @@ def test_the_engine_knows_no_page_and_no_test(path):
 def test_pages_hold_no_maths_and_no_sql(path):
     tops = {module.split(".")[0] for module in imports(path)}
     assert not tops & {"torch", "scipy", "sklearn", "sqlite3", "metric_learn", "pickle"}
+
+
+SQL = re.compile(r"SELECT |INSERT |UPDATE \w+ SET|DELETE FROM|PRAGMA |sqlite3")
+
+
+def test_all_sql_is_in_the_folder_of_the_store():
+    """Tests may look behind the store; nothing else does."""
+    store = ROOT / "arml_core" / "jobs" / "store"
+    others = [*ENGINE, *PAGES, *sorted((ROOT / "benchmarks").rglob("*.py"))]
+    holding = [name_of(path) for path in others if SQL.search(path.read_text(encoding="utf-8"))]
+    assert [name for name in holding if store not in (ROOT / name).parents] == []
+    assert holding  # else the expression finds nothing anywhere
 
 
 def test_certificates_and_attacks_know_neither_the_classifier_nor_the_learners():

@@ -26,15 +26,15 @@ import torch
 
 from ..errors import Cancelled
 from ..learners.arml import ARML
-from .database import Database
 from .disk_reserve import with_room
 from .errors import StoreError
 from .files import write_arrays
 from .job_log import log_line
 from .paths import Paths
-from .queue import Queue
 from .reporter import Paused, Reporter
 from .states import CANCELLED, FAILED
+from .store.database import Database
+from .store.queue import Queue
 from .tasks import JobContext, RunDamaged, run_job
 from .workspace import Workspace
 

@@ -15,18 +15,19 @@ from ..radii import Radii
 from ..results import Evaluation
 from ..threat import ThreatModel
 from .collect import Garbage, collect, remove_expired
-from .database import Database, Row
 from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob
 from .files import read_arrays, set_aside, write_arrays
-from .launch import WorkerStatus, release_worker, start_worker, stop_worker, worker_pid, worker_status
+from .launch import WorkerStatus, start_worker, stop_worker, worker_pid, worker_status
 from .learners import entry_of
 from .owners import PUBLIC, Visitor
 from .paths import Paths, checked
-from .requests import Request, Requests
 from .results import History, RunResult, evaluation_of, history_from, history_of, network_evaluation, run_result
 from .spec import GIVEN, EvaluationKind, EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
 from .states import DONE, QUEUED, STATES
 from .status import JobStatus, status_from
+from .store.database import Database, Row
+from .store.requests import Request, Requests
+from .store.worker_row import WorkerRow
 from .titles import given_title
 from .training import run_arrays
 from .uploads import Upload, Uploads
@@ -425,5 +426,5 @@ class Client:
         if self.worker().held:
             if not ask:
                 return
-            release_worker(self.store.database)
+            WorkerRow(self.store.database).release()
         start_worker(self.store.paths)

@@ -6,10 +6,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from .database import Database
 from .files import remove_tree
-from .owners import DAY, PUBLIC
+from .owners import DAY
 from .paths import TEMPORARY, Paths
+from .store.database import Database
+from .store.removal import Removal
 
 FRESH_SECONDS = 3600.0
 """Files younger than this may belong to a job that is about to enter them."""
@@ -37,7 +38,7 @@ def collect(paths: Paths, database: Database, dry_run: bool = True, older_than: 
         *_damaged(paths, dry_run),
     ]
     if not dry_run:
-        database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.truncate_log()
     return found
 
 
@@ -52,31 +53,22 @@ def tidy_up(paths: Paths, database: Database) -> None:
 def remove_expired(paths: Paths, database: Database, dry_run: bool = False) -> list[Garbage]:
     """Uploads whose time is over, with every job that used them."""
     found = []
-    rows = database.rows(
-        "SELECT digest, scope, title FROM contents WHERE scope != ? AND expires IS NOT NULL AND expires <= ?",
-        (PUBLIC, time.time()),
-    )
-    for row in rows:
-        jobs = database.rows(
-            "SELECT id, title FROM jobs WHERE scope = ?1 AND (dataset = ?2 OR points = ?2 OR needs IN "
-            "(SELECT id FROM jobs WHERE scope = ?1 AND points = ?2))",
-            (row["scope"], row["digest"]),
-        )
-        for job in jobs:
+    removal = Removal(database)
+    for row in removal.expired_uploads():
+        for job in removal.jobs_of_upload(row["digest"], row["scope"]):
             found.append(_forget_job(paths, database, job["id"], job["title"], "its upload has expired", dry_run))
         path = paths.content(row["scope"], row["digest"])
         found.append(Garbage("upload", row["title"], "expired", _size(path)))
         if not dry_run:
             path.unlink(missing_ok=True)
-            with database.writing() as connection:
-                connection.execute("DELETE FROM contents WHERE digest = ? AND scope = ?", (row["digest"], row["scope"]))
+            removal.remove_upload(row["digest"], row["scope"])
     return found
 
 
 def _leftovers(paths: Paths, database: Database, dry_run: bool) -> list[Garbage]:
     """Files that no entry of the store names: interrupted writes, work of jobs that are gone or done."""
-    known = {row["id"]: row["state"] for row in database.rows("SELECT id, state FROM jobs")}
-    contents = {(row["scope"], row["digest"]) for row in database.rows("SELECT scope, digest FROM contents")}
+    removal = Removal(database)
+    known, contents = removal.job_states(), removal.content_keys()
     found = []
     for path in _files(paths):
         if _age(path) < FRESH_SECONDS:
@@ -100,21 +92,14 @@ def _leftovers(paths: Paths, database: Database, dry_run: bool) -> list[Garbage]
 
 
 def _ended_jobs(paths: Paths, database: Database, dry_run: bool) -> list[Garbage]:
-    rows = database.rows(
-        "SELECT id, title, state FROM jobs WHERE state IN ('cancelled', 'failed', 'lost') AND finished < ?",
-        (time.time() - KEEP_ENDED_SECONDS,),
-    )
+    rows = Removal(database).ended_jobs(time.time() - KEEP_ENDED_SECONDS)
     return [_forget_job(paths, database, row["id"], row["title"], f"{row['state']} long ago", dry_run) for row in rows]
 
 
 def _old_results(paths: Paths, database: Database, dry_run: bool, older_than: float | None) -> list[Garbage]:
     if older_than is None:
         return []
-    rows = database.rows(
-        "SELECT id, title FROM jobs WHERE state = 'done' AND finished < ? AND NOT EXISTS "
-        "(SELECT 1 FROM jobs AS user WHERE user.needs = jobs.id AND user.state IN ('queued', 'running', 'cancelling'))",
-        (time.time() - older_than,),
-    )
+    rows = Removal(database).done_jobs(time.time() - older_than)
     return [_forget_job(paths, database, row["id"], row["title"], "an old result", dry_run) for row in rows]
 
 
@@ -131,8 +116,7 @@ def _forget_job(paths: Paths, database: Database, job: str, title: str, reason: 
     files = [paths.result(job), paths.log(job), *_in(paths.work_of(job))]
     garbage = Garbage("job", f"{job} {title}", reason, sum(_size(path) for path in files))
     if not dry_run:
-        with database.writing() as connection:  # first the entry, so that nobody is led to a file that is gone
-            connection.execute("DELETE FROM jobs WHERE id = ?", (job,))
+        Removal(database).remove_job(job)  # first the entry, so that nobody is led to a file that is gone
         for path in files:
             path.unlink(missing_ok=True)
         remove_tree(paths.work_of(job))

@@ -11,10 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .database import Database
 from .lock import Lock
 from .paths import Paths
 from .pool import import_path
+from .store.database import Database
+from .store.worker_row import WorkerRow
 
 LOG_LIMIT = 2**20
 STOP_SECONDS = 8.0
@@ -43,7 +44,7 @@ def worker_pid(paths: Paths) -> int | None:
 
 def worker_status(paths: Paths, database: Database) -> WorkerStatus:
     pid = worker_pid(paths)
-    row = database.row("SELECT * FROM worker")
+    row = WorkerRow(database).read()
     if row is None:
         return WorkerStatus(pid is not None, pid, None, None, False)
     alive = pid is not None
@@ -84,12 +85,6 @@ def _is_starting(paths: Paths) -> bool:
     return time.monotonic() - began < patience
 
 
-def release_worker(database: Database) -> None:
-    """Somebody wants work done: a worker that was stopped on purpose may be started again."""
-    with database.writing() as connection:
-        connection.execute("UPDATE worker SET held = 0")
-
-
 def stop_worker(paths: Paths, database: Database) -> bool:
     """End the worker; running jobs go back to the queue and wait for the next start. False if none lives.
 
@@ -101,11 +96,11 @@ def stop_worker(paths: Paths, database: Database) -> bool:
         starting.kill()
         starting.wait()
         if not pid:
-            _hold(database)
+            WorkerRow(database).hold()
             return True
     if not pid:
         return False
-    _hold(database)
+    WorkerRow(database).hold()
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     until = time.monotonic() + STOP_SECONDS
@@ -116,8 +111,3 @@ def stop_worker(paths: Paths, database: Database) -> bool:
             break
         time.sleep(0.05)
     return True
-
-
-def _hold(database: Database) -> None:
-    with database.writing() as connection:
-        connection.execute("INSERT INTO worker VALUES (1, 0, 0, 0, 1) ON CONFLICT (one) DO UPDATE SET held = 1")

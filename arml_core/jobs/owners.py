@@ -76,9 +76,3 @@ class Visitor:
 
     def sees(self, scope: str) -> bool:
         return not self.shared or scope == PUBLIC or scope == self.tag
-
-    def visible(self) -> tuple[str, tuple[str, ...]]:
-        """The same as a condition on the column `scope`, with its values."""
-        if not self.shared:
-            return "1", ()
-        return "scope IN (?, ?)", (PUBLIC, self.tag)

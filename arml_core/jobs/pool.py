@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .queue import Claim
+from .store.queue import Claim
 
 GRACE_SECONDS = 2.0
 """How long a cancelled job may take to stop by itself."""

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import Cancelled
 from .errors import StoreError
 from .eta import TimeLeft
-from .queue import Queue
+from .store.queue import Queue
 
 INTERVAL = 0.25
 HISTORY_ROWS = 2000

@@ -16,9 +16,9 @@ from ..numerics.arrays import FloatArray, IntArray
 from ..radii import Radii
 from ..results import Evaluation
 from ..threat import ThreatModel
-from .database import Row
 from .files import Arrays
 from .spec import EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
+from .store.database import Row
 from .titles import metric_title
 from .training import HISTORY_PREFIX
 

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from .database import Row
 from .spec import Spec, spec_from
 from .states import ACTIVE, AT_REST, CANCELLED, CANCELLING, DONE, LOST, RUNNING
+from .store.database import Row
 
 
 @dataclass(frozen=True)

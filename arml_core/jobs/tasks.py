@@ -11,7 +11,6 @@ from ..datasets import Dataset
 from ..numerics.arrays import FloatArray
 from ..progress import Callback
 from ..radii import Radii
-from .database import Database, Row
 from .errors import DamagedFile
 from .evaluation import ReferenceData, rows_of
 from .executors import Executor
@@ -19,10 +18,12 @@ from .executors.dask import DaskExecutor
 from .executors.local import LocalExecutor
 from .files import Arrays, read_arrays, set_aside
 from .paths import Paths
-from .queue import Queue
 from .reporter import Reporter
 from .shards import shards
 from .spec import GIVEN, EvaluationSpec, NetworkSpec, spec_from
+from .store.database import Database, Row
+from .store.queue import Queue
+from .store.requests import Requests
 from .training import run_arrays, train
 from .uploads import Uploads
 from .workspace import Workspace
@@ -143,12 +144,12 @@ def _network(spec: NetworkSpec, dataset: Dataset, reporter: Reporter) -> Arrays:
 
 
 def _components(context: JobContext, run: str) -> FloatArray:
-    row = context.database.row("SELECT sha256 FROM jobs WHERE id = ? AND state = 'done'", (run,))
-    if row is None:
+    sha256 = Queue(context.database).result_sha256(run)
+    if sha256 is None:
         raise RunDamaged(run, "the training it needs is computed again")
     path = context.paths.result(run)
     try:
-        return read_arrays(path, row["sha256"])["components"]
+        return read_arrays(path, sha256)["components"]
     except DamagedFile as error:
         set_aside(path, context.paths.damaged)
         raise RunDamaged(run, f"{error}; it was set aside and is computed again") from error
@@ -157,7 +158,7 @@ def _components(context: JobContext, run: str) -> FloatArray:
 def _spectrum(context: JobContext, job: str) -> Arrays:
     """The eigenvalues recorded during the training, an entry per recorded step."""
     steps, values = [], []
-    for row in context.database.rows("SELECT step, numbers FROM history WHERE job = ? ORDER BY step", (job,)):
+    for row in Requests(context.database).history(job):
         numbers = json.loads(row["numbers"])
         if "eigenvalues" in numbers:
             steps.append(row["step"])

@@ -14,11 +14,12 @@ from ..datasets import Dataset, DatasetInfo, Scaling, list_datasets, load_datase
 from ..datasets.base import content_hash
 from ..numerics.arrays import FloatArray
 from ..progress import Callback
-from .database import Database, Row
 from .errors import DamagedFile, StoreError, UnknownJob
 from .files import Arrays, read_arrays, set_aside, write_arrays
 from .owners import DAY, PUBLIC, UPLOADS_PER_KEY, Visitor, upload_lifetime
-from .paths import Paths, checked
+from .paths import Paths
+from .store.contents import ContentRows
+from .store.database import Database, Row
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Uploads:
     """Puts and gets; what has expired is not there any more, even before its file is collected."""
 
     def __init__(self, paths: Paths, database: Database) -> None:
-        self._paths, self._database = paths, database
+        self._paths, self._rows = paths, ContentRows(database)
 
     def put_dataset(self, dataset: Dataset, visitor: Visitor) -> str:
         """Remember a dataset and return its scope: the visitor's for a file, else public.
@@ -114,27 +115,15 @@ class Uploads:
 
     def uploads(self, visitor: Visitor) -> list[Upload]:
         """What this visitor uploaded, newest first."""
-        if visitor.shared and visitor.tag == PUBLIC:
-            return []
-        where, values = ("scope != ''", ()) if not visitor.shared else ("scope = ?", (visitor.tag,))
-        rows = self._database.rows(
-            f"SELECT * FROM contents WHERE {where} AND (expires IS NULL OR expires > ?) ORDER BY created DESC",
-            (*values, time.time()),
-        )
+        rows = self._rows.uploads(visitor)
         return [Upload(r["digest"], r["kind"], r["title"], r["created"], r["expires"]) for r in rows]
 
     def find_scope(self, digest: str, visitor: Visitor) -> str:
         """Where this visitor finds a content: their own copy first, then the public one."""
-        checked(digest)
-        where, values = visitor.visible()
-        row = self._database.row(
-            f"SELECT scope FROM contents WHERE digest = ? AND {where} AND (expires IS NULL OR expires > ?) "
-            "ORDER BY scope DESC",
-            (digest, *values, time.time()),
-        )
-        if row is None:
+        scope = self._rows.find_scope(digest, visitor)
+        if scope is None:
             raise UnknownJob("this dataset is not here, or its time is over; upload it again")
-        return str(row["scope"])
+        return scope
 
     def _put(
         self,
@@ -146,26 +135,16 @@ class Uploads:
         arrays: Arrays | None,
         visitor: Visitor,
     ) -> None:
-        now = time.time()
-        expires = now + upload_lifetime() if visitor.shared and scope != PUBLIC else None
+        expires = time.time() + upload_lifetime() if visitor.shared and scope != PUBLIC else None
         path = self._paths.content(scope, digest)
-        known = self._database.row("SELECT sha256 FROM contents WHERE digest = ? AND scope = ?", (digest, scope))
-        if known is not None and (arrays is None or path.exists()):
+        if self._rows.is_entered(digest, scope) and (arrays is None or path.exists()):
             if scope != PUBLIC:  # its owner has it again: under the name it has now, for as long as a new one
-                with self._database.writing() as connection:
-                    connection.execute(
-                        "UPDATE contents SET title = ?, expires = ? WHERE digest = ? AND scope = ?",
-                        (title, expires, digest, scope),
-                    )
+                self._rows.renew(digest, scope, title, expires)
             return
         if arrays is not None and expires is not None:
             self._check_limit(path.parent, sum(array.nbytes for array in arrays.values()))
         sha256 = None if arrays is None else write_arrays(path, arrays)
-        with self._database.writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO contents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (digest, scope, kind, name, title, sha256, now, expires),
-            )
+        self._rows.enter(digest, scope, kind, name, title, sha256, expires)
 
     def _check_limit(self, folder: Path, more: int) -> None:
         """Refuse what would take an owner's folder beyond its limit."""
@@ -177,10 +156,7 @@ class Uploads:
             )
 
     def _row(self, digest: str, scope: str, kind: str) -> Row:
-        row = self._database.row(
-            "SELECT * FROM contents WHERE digest = ? AND scope = ? AND kind = ? AND (expires IS NULL OR expires > ?)",
-            (checked(digest), scope, kind, time.time()),
-        )
+        row = self._rows.find(digest, scope, kind)
         if row is None:
             raise UnknownJob("this dataset is not here, or its time is over; upload it again")
         return row

@@ -11,14 +11,15 @@ from pathlib import Path
 
 from .capacity import Devices, Limits
 from .collect import tidy_up
-from .database import Database
 from .disk_reserve import keep_room, with_room
 from .errors import StoreError, WorkerRunning
 from .job_log import log_line
 from .lock import Lock
 from .paths import Paths
 from .pool import GRACE_SECONDS, Process, start_child
-from .queue import Queue
+from .store.database import Database
+from .store.queue import Queue
+from .store.worker_row import WorkerRow
 
 POLL_SECONDS = 0.05
 BEAT_SECONDS = 1.0
@@ -51,8 +52,8 @@ class Worker:
             signal.signal(signal.SIGTERM, self._on_signal)
             signal.signal(signal.SIGINT, self._on_signal)
             self._database = Database(self._paths.database)
-            self._queue = Queue(self._database)
-            with_room(self._paths.reserve, self._announce)
+            self._queue, self._row = Queue(self._database), WorkerRow(self._database)
+            with_room(self._paths.reserve, self._row.announce)
             again = with_room(self._paths.reserve, self._queue.recover)
             log_line(f"worker {os.getpid()} serves {self._paths.root}; {again} interrupted jobs taken up again")
             self._serve()
@@ -165,8 +166,7 @@ class Worker:
         now = time.monotonic()
         if now >= self._next_beat:
             self._next_beat = now + BEAT_SECONDS
-            with self._database.writing() as connection:
-                connection.execute("UPDATE worker SET beat = ?", (time.time(),))
+            self._row.beat()
             while self._unsaved:
                 self._queue.end(*self._unsaved[0])
                 self._unsaved.pop(0)
@@ -175,21 +175,9 @@ class Worker:
             keep_room(self._paths.reserve)
             tidy_up(self._paths, self._database)
 
-    def _announce(self) -> None:
-        now = time.time()
-        with self._database.writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO worker (one, pid, started, beat, held) VALUES (1, ?, ?, ?, 0)",
-                (os.getpid(), now, now),
-            )
-
     def _leave(self) -> bool:
         """Let go of the lock unless a job has just come: whoever adds one later sees that the lock is free."""
-        with self._database.writing() as connection:
-            if self._queue.waiting(connection):
-                return False
-            self._lock.release()
-            return True
+        return self._queue.if_empty(self._lock.release)
 
     def _pause_all(self) -> None:
         """The worker is told to end: jobs save a checkpoint if they can and go back to the queue."""

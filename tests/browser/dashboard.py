@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from arml_core.jobs import launch
-from arml_core.jobs.database import Database
 from arml_core.jobs.paths import Paths
+from arml_core.jobs.store.database import Database
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"

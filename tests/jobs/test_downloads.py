@@ -9,8 +9,8 @@ import pytest
 
 from arml_core.datasets import dataset_info
 from arml_core.jobs import Client
-from arml_core.jobs.queue import Queue
 from arml_core.jobs.reporter import Reporter
+from arml_core.jobs.store.queue import Queue
 
 from .conftest import PATIENCE
 

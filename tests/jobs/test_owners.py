@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from arml_core import load_dataset
-from arml_core.jobs import Client, NotYours, PointsSpec, StoreError, UnknownJob, contents, new_key
+from arml_core.jobs import Client, NotYours, PointsSpec, StoreError, UnknownJob, new_key, uploads
 from arml_core.jobs.files import write_arrays
-from arml_core.jobs.queue import Queue
+from arml_core.jobs.store.queue import Queue
 from arml_core.jobs.training import run_arrays
 
 KEYS = {name: new_key() for name in ("ann", "bob")}
@@ -134,7 +134,7 @@ def test_a_training_goes_on_for_whoever_waits_for_its_evaluation(visitors):
 def test_key_is_not_kept(visitors, upload):
     ann = visitors[0]
     ann.train(upload, "lfda")
-    ann.store.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    ann.store.database.truncate_log()
     content = b"".join(path.read_bytes() for path in ann.store.paths.root.rglob("*") if path.is_file())
     assert KEYS["ann"].encode() not in content
     assert all(not path.stat().st_mode & 0o077 for path in [ann.store.paths.root, ann.store.paths.contents])
@@ -226,7 +226,7 @@ def test_the_same_content_under_another_name_has_that_name_for_its_owner(visitor
 
 
 def test_a_key_keeps_only_so_many_bytes_and_is_told_both_numbers(visitors, monkeypatch):
-    monkeypatch.setattr(contents, "UPLOADS_PER_KEY", 3 * 2**20)
+    monkeypatch.setattr(uploads, "UPLOADS_PER_KEY", 3 * 2**20)
     ann, bob, _ = visitors
     first = ann.add_file(b"a" * 2**21, "a.csv")
     with pytest.raises(StoreError, match=r"take 2\.0 MB and this would add 1\.5 MB; the limit is 3 MB\. .* 7 days"):

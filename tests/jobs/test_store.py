@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 from arml_core import ThreatModel, load_dataset
-from arml_core.jobs import Client, DamagedFile, NotReady, PointsSpec, RunSpec, StoreError, UnknownJob, schema
-from arml_core.jobs import database as database_module
+from arml_core.jobs import Client, DamagedFile, NotReady, PointsSpec, RunSpec, StoreError, UnknownJob
 from arml_core.jobs.capacity import Devices
-from arml_core.jobs.database import Database
 from arml_core.jobs.eta import TimeLeft
 from arml_core.jobs.files import read_arrays, set_aside, write_arrays
 from arml_core.jobs.lock import Lock
-from arml_core.jobs.queue import Queue
 from arml_core.jobs.reporter import Reporter
 from arml_core.jobs.shards import shards
 from arml_core.jobs.spec import EvaluationSpec, canonical, key_of, spec_from
+from arml_core.jobs.store import database as database_module
+from arml_core.jobs.store import schema
+from arml_core.jobs.store.database import Database
+from arml_core.jobs.store.queue import Queue
 from arml_core.jobs.tasks import JobContext, run_job
 from arml_core.jobs.uploads import dataset_arrays, dataset_from
 from arml_core.jobs.workspace import Workspace

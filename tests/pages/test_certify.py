@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from arml_core.datasets.table import read_table, select
 from arml_core.jobs import Client, StoreError
-from arml_core.jobs.database import Database
 from arml_core.jobs.paths import Paths
+from arml_core.jobs.store.database import Database
 from pages.components.certify import files, saved_runs
 from pages.components.markdown import JOINER, escaped
 from pages.components.visitor import GIVEN, PRIVATE

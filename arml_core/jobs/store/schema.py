@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from .errors import StoreError
+from ..errors import StoreError
 
 _FIRST = """
 CREATE TABLE jobs (

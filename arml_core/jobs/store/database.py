@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .errors import StoreError
+from ..errors import StoreError
 from .schema import migrate
 
 BUSY_MS = 30_000
@@ -61,6 +61,14 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def truncate_log(self) -> None:
+        """Move what the write-ahead log holds into the database file and give its room back."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def integrity(self) -> str:
+        """SQLite's own check of the whole file: "ok", or what is wrong."""
+        return "; ".join(str(row[0]) for row in self.rows("PRAGMA integrity_check"))
 
     def data_version(self) -> int:
         """A number that changes when another connection has written; asking costs next to nothing."""

@@ -6,10 +6,11 @@ import sqlite3
 import time
 from dataclasses import dataclass
 
+from ..owners import Visitor
+from ..spec import Spec, canonical, key_of
+from ..states import CANCELLED, CANCELLING, DONE, FAILED, QUEUED, RUNNING
 from .database import Database, Row
-from .owners import Visitor
-from .spec import Spec, canonical, key_of
-from .states import CANCELLED, CANCELLING, DONE, FAILED, QUEUED, RUNNING
+from .visibility import visible_to
 
 _REVIVE = (
     "state = 'queued', attempt = 0, reason = '', note = '', phase = '', done = 0, total = 0, seconds_left = NULL, "
@@ -140,7 +141,7 @@ class Requests:
 
     def listed(self, visitor: Visitor, states: tuple[str, ...], limit: int, kind: str | None = None) -> list[Row]:
         """Jobs this visitor may see, of one kind or of all: the queue in its order, then the rest, newest first."""
-        where, values = visitor.visible()
+        where, values = visible_to(visitor)
         marks = ", ".join("?" * len(states))
         return self._database.rows(
             f"SELECT jobs.*, EXISTS (SELECT 1 FROM owners WHERE job = jobs.id AND owner = ?) AS asked FROM jobs "
@@ -150,7 +151,8 @@ class Requests:
             (visitor.tag, *values, *states, kind, limit),
         )
 
-    def history(self, job: str, after: int) -> list[Row]:
+    def history(self, job: str, after: int = -1) -> list[Row]:
+        """What a training has reported after a step, by default all of it."""
         return self._database.rows(
             "SELECT step, numbers FROM history WHERE job = ? AND step > ? ORDER BY step", (job, after)
         )

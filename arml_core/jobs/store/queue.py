@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..states import CANCELLED, CANCELLING, DONE, FAILED, LOST, MAX_ATTEMPTS, QUEUED, RUNNING
 from .database import Database, Row
-from .states import CANCELLED, CANCELLING, DONE, FAILED, LOST, MAX_ATTEMPTS, QUEUED, RUNNING
+
+_ANY_QUEUED = "SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1"
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,15 @@ class Queue:
 
     def claimable(self) -> bool:
         """Whether a look at the queue is worth a transaction."""
-        return self._database.row("SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1") is not None
+        return self._database.row(_ANY_QUEUED) is not None
 
-    def waiting(self, connection: sqlite3.Connection) -> bool:
-        return connection.execute("SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1").fetchone() is not None
+    def if_empty(self, leave: Callable[[], None]) -> bool:
+        """Call `leave` if no job waits; none can be added while it runs. Returns whether it was called."""
+        with self._database.writing() as connection:
+            if connection.execute(_ANY_QUEUED).fetchone() is not None:
+                return False
+            leave()
+            return True
 
     def orders(self, jobs: Sequence[str]) -> dict[str, Row]:
         """State and lease of the jobs that run now."""
@@ -89,6 +96,11 @@ class Queue:
     def job(self, claim_job: str, lease: str) -> Row | None:
         """The row of a job, if the lease still holds."""
         return self._database.row("SELECT * FROM jobs WHERE id = ? AND lease = ?", (claim_job, lease))
+
+    def result_sha256(self, job: str) -> str | None:
+        """The checksum of a job's result file; None if the job is not done."""
+        row = self._database.row("SELECT sha256 FROM jobs WHERE id = ? AND state = 'done'", (job,))
+        return None if row is None else str(row["sha256"])
 
     def progress(
         self,
