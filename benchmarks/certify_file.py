@@ -20,7 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from arml_core import MahalanobisKNN
 from arml_core.datasets.table import TableData, read_table, select, write_csv
-from arml_core.jobs import Client, PointsSpec, Store
+from arml_core.jobs import Client, EvaluationSpec, PointsSpec, RunSpec, Store
 from arml_core.jobs.paths import Paths
 from arml_core.report import CertifiedTable, changed_csv, counterfactuals, html_report, verdict_csv
 
@@ -78,12 +78,12 @@ def certify(data: TableData, folder: Path, spent: dict[str, float]) -> Certified
     client = Client(Store(Paths(folder / "jobs")))
     client.start_worker()
     dataset = data.dataset()
-    warm = client.train("moons", "euclidean")
+    warm = client.submit(RunSpec(client.add_dataset("moons"), "euclidean"))
     client.wait(warm.id, 120)
     try:
         with timed("certify, as jobs", spent):
-            run = client.train(dataset, "euclidean")
-            job = client.certify(run.id, 1, "exact", points=PointsSpec("train"))
+            run = client.submit(RunSpec(client.add_dataset(dataset), "euclidean"))
+            job = client.submit(EvaluationSpec("certify", run.id, 1, "exact", points=PointsSpec("train")))
             reports = watch(client, job.id)
         print(f"{'':34s} {reports} reports of progress on the way")
         radii = client.result(job.id)

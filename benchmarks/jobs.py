@@ -20,9 +20,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from arml_core import load_dataset
-from arml_core.jobs import Client, PointsSpec
+from arml_core.datasets import Dataset
+from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpec
 from arml_core.jobs.pool import import_path
 from arml_core.jobs.store.queue import Queue
 
@@ -63,13 +65,19 @@ def wait_for(condition: Callable[[], object], every: float = 0.002) -> float:
     return time.perf_counter() - began
 
 
+def train(
+    client: Client, dataset: Dataset | str, learner: str, parameters: dict[str, Any] | None = None, seed: int = 0
+) -> JobStatus:
+    return client.submit(RunSpec(client.add_dataset(dataset), learner, parameters or {}, seed))
+
+
 def start_up(client: Client) -> None:
     began = time.perf_counter()
-    job = client.train("moons", "euclidean").id
+    job = train(client, "moons", "euclidean").id
     client.wait(job, 300)
     line("first job of all, worker not running", time.perf_counter() - began, "s", "-")
     began = time.perf_counter()
-    client.train("moons", "euclidean")
+    train(client, "moons", "euclidean")
     line("asking for work that is done", 1000 * (time.perf_counter() - began), "ms", "at once")
 
 
@@ -78,7 +86,7 @@ def first_progress(client: Client) -> None:
     times = []
     for seed in range(15):
         began = time.perf_counter()
-        job = client.train("moons", "arml", {"n_epochs": 200}, seed=seed).id
+        job = train(client, "moons", "arml", {"n_epochs": 200}, seed=seed).id
         wait_for(lambda job=job: (s := client.status(job)).done or s.is_at_rest)  # type: ignore[misc]
         times.append(time.perf_counter() - began)
         client.wait(job, 300)
@@ -93,7 +101,7 @@ def progress_write() -> None:
         client = Client(start=False)
         os.environ["ARML_HOME"] = before
         for seed in range(200):
-            client.train("moons", "arml", seed=seed)
+            train(client, "moons", "arml", seed=seed)
         queue = Queue(client.store.database)
         claim = queue.claim(True)
         assert claim is not None
@@ -108,9 +116,9 @@ def progress_write() -> None:
 
 def watching(client: Client) -> None:
     """Ten tabs on a training and a certification: text every second, chart data every two."""
-    run = client.train(load_dataset("moons", n=20_000), "euclidean").id
-    certification = client.certify(run, 11, points=PointsSpec("test")).id
-    training = client.train("digits", "arml", {"n_epochs": 100_000}).id
+    run = train(client, load_dataset("moons", n=20_000), "euclidean").id
+    certification = client.submit(EvaluationSpec("certify", run, 11, points=PointsSpec("test"))).id
+    training = train(client, "digits", "arml", {"n_epochs": 100_000}).id
     wait_for(lambda: client.status(training).done and client.radii(certification) is not None, 0.05)
     end = threading.Event()
     tabs = [threading.Thread(target=_tab, args=(client, training, certification, end)) for _ in range(TABS)]
@@ -143,12 +151,13 @@ def _tab(client: Client, training: str, certification: str, end: threading.Event
 
 def cancels(client: Client) -> None:
     """From the click until the state says so, and until the job is at rest."""
-    run = client.train(load_dataset("moons", n=20_000), "euclidean").id
+    run = train(client, load_dataset("moons", n=20_000), "euclidean").id
     client.wait(run, 300)
+    by_theorem = EvaluationSpec("certify", run, 11, "theorem1", points=PointsSpec("test"))
     phases = {
-        "training": lambda: client.train("digits", "arml", {"n_epochs": 99_999}).id,
-        "certifying": lambda: client.certify(run, 11, points=PointsSpec("test"), method="theorem1").id,
-        "metric-learn": lambda: client.train("digits", "nca", {"backend": "metric-learn", "max_iter": 10**6}).id,
+        "training": lambda: train(client, "digits", "arml", {"n_epochs": 99_999}).id,
+        "certifying": lambda: client.submit(by_theorem).id,
+        "metric-learn": lambda: train(client, "digits", "nca", {"backend": "metric-learn", "max_iter": 10**6}).id,
     }
     for name, ask in phases.items():
         job = ask()
@@ -168,14 +177,14 @@ def dask_against_local(client: Client, n: int) -> None:
     """
     seconds, processor = {}, {}
     for seed, where in enumerate(("local", "dask")):
-        run = client.train(load_dataset("moons", n=n, seed=seed), "euclidean").id
+        run = train(client, load_dataset("moons", n=n, seed=seed), "euclidean").id
         client.wait(run, 300)
         with _cluster() if where == "dask" else _nothing() as address:
             os.environ["ARML_DASK"] = address
             if address:
                 _warm_cluster(client)
             began, spent = time.perf_counter(), _processor_seconds(client)
-            job = client.certify(run, 11, points=PointsSpec("test")).id
+            job = client.submit(EvaluationSpec("certify", run, 11, points=PointsSpec("test"))).id
             status = client.wait(job, 3600)
             assert status.state == "done", status.reason
             seconds[where] = time.perf_counter() - began
@@ -191,8 +200,8 @@ def dask_against_local(client: Client, n: int) -> None:
 def _warm_cluster(client: Client) -> None:
     """A machine of the cluster imports this package with its first block; that happens once in its life."""
     began = time.perf_counter()
-    run = client.train(load_dataset("moons", n=300), "euclidean").id
-    status = client.wait(client.certify(run, 3, points=PointsSpec("test")).id, 600)
+    run = train(client, load_dataset("moons", n=300), "euclidean").id
+    status = client.wait(client.submit(EvaluationSpec("certify", run, 3, points=PointsSpec("test"))).id, 600)
     assert status.state == "done", status.reason
     line("first small job on a fresh cluster", time.perf_counter() - began, "s", "-")
 

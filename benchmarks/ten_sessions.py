@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from arml_core.jobs import Client, Store
+from arml_core.jobs import Client, RunSpec, Store
 from arml_core.jobs.paths import Paths
 from benchmarks.ui_bench import redraw_ms, watched
 from tests.browser.dashboard import chromium, click_place, serve, stop_worker
@@ -62,7 +62,7 @@ def main() -> None:
         os.environ["ARML_HOME"] = home
         with serve(Path(home)) as base, chromium() as browser:
             client = Client(Store(Paths.default()))
-            job = client.train("digits", "arml", {"n_epochs": 1_000_000})
+            job = client.submit(RunSpec(client.add_dataset("digits"), "arml", {"n_epochs": 1_000_000}))
             while client.status(job.id).state != "running":
                 time.sleep(0.1)
             try:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from arml_core.jobs import Client, Store
+from arml_core.jobs import Client, RunSpec, Store
 from arml_core.jobs.paths import Paths
 from tests.browser.dashboard import chromium, serve, settle, stop_worker
 
@@ -29,7 +29,7 @@ def main() -> None:
         home = Path(folder)
         client = Client(Store(Paths(home / "jobs")))
         try:
-            job = client.train("wine", "arml", {"n_epochs": 1_000_000}).id
+            job = client.submit(RunSpec(client.add_dataset("wine"), "arml", {"n_epochs": 1_000_000})).id
             with serve(home) as address, chromium() as browser:
                 pages = [browser.new_context().new_page() for _ in range(options.tabs)]
                 for page in pages:

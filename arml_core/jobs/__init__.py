@@ -22,21 +22,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .client import Client, Store
+    from .client import Client
     from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob, WorkerRunning
+    from .open_store import Store
     from .owners import is_shared, new_key, upload_lifetime
     from .results import History, RunResult
-    from .spec import EvaluationSpec, PointsSpec, RunSpec
+    from .spec import EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
     from .status import JobStatus
     from .uploads import Upload
 
 _MODULES = {
-    "client": ("Client", "Store"),
+    "client": ("Client",),
+    "open_store": ("Store",),
     "uploads": ("Upload",),
     "errors": ("DamagedFile", "NotReady", "NotYours", "StoreError", "UnknownJob", "WorkerRunning"),
     "owners": ("is_shared", "new_key", "upload_lifetime"),
     "results": ("History", "RunResult"),
-    "spec": ("EvaluationSpec", "PointsSpec", "RunSpec"),
+    "spec": ("EvaluationSpec", "NetworkSpec", "PointsSpec", "RunSpec"),
     "status": ("JobStatus",),
 }
 
@@ -46,6 +48,7 @@ __all__ = [
     "EvaluationSpec",
     "History",
     "JobStatus",
+    "NetworkSpec",
     "NotReady",
     "NotYours",
     "PointsSpec",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -13,56 +13,27 @@ from ..datasets import Dataset, DatasetInfo, dataset_info, load_dataset
 from ..metric import as_metric
 from ..radii import Radii
 from ..results import Evaluation
-from ..threat import ThreatModel
-from .collect import Garbage, collect, remove_expired
-from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob
+from .collect import Garbage, collect
+from .errors import DamagedFile, NotReady, NotYours, UnknownJob
 from .files import read_arrays, set_aside, write_arrays
 from .launch import WorkerStatus, start_worker, stop_worker, worker_pid, worker_status
-from .learners import entry_of
-from .owners import PUBLIC, Visitor
-from .paths import Paths, checked
+from .open_store import Store
+from .owners import Visitor
 from .results import History, RunResult, evaluation_of, history_from, history_of, network_evaluation, run_result
-from .spec import GIVEN, EvaluationKind, EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
+from .spec import GIVEN, PointsSpec, RunSpec, Spec
 from .states import DONE, QUEUED, STATES
 from .status import JobStatus, status_from
-from .store.database import Database, Row
-from .store.requests import Request, Requests
+from .store.database import Row
+from .store.requests import Request
 from .store.worker_row import WorkerRow
+from .submission import dask_address, request_for
 from .titles import given_title
 from .training import run_arrays
-from .uploads import Upload, Uploads
+from .uploads import Upload
 from .workspace import read_parts
-
-if TYPE_CHECKING:
-    from ..neural import NetworkCurve
 
 POLL_SECONDS = 0.05
 LOG_TAIL = 64 * 1024
-TIDY_SECONDS = 600.0
-
-
-class Store:
-    """The open store; one is enough for a process, threads may share it."""
-
-    def __init__(self, paths: Paths | None = None) -> None:
-        self.paths = Paths.default() if paths is None else paths
-        try:
-            self.paths.create()
-        except OSError as error:
-            if not self.paths.database.exists():
-                raise StoreError(
-                    f"{self.paths.root} cannot be made ({error.strerror}). Set ARML_HOME to a folder you can write to"
-                ) from error
-        self.database = Database(self.paths.database)
-        self.contents = Uploads(self.paths, self.database)
-        self.requests = Requests(self.database)
-        self._next_tidying = 0.0
-
-    def tidy(self) -> None:
-        """Now and then throw away uploads whose time is over; the worker does so too, but it may not live."""
-        if time.monotonic() >= self._next_tidying and not self.database.read_only:
-            self._next_tidying = time.monotonic() + TIDY_SECONDS
-            remove_expired(self.paths, self.database)
 
 
 class Client:
@@ -85,68 +56,37 @@ class Client:
 
     # asking for work ------------------------------------------------------------------------------------------
 
-    def train(
-        self,
-        dataset: Dataset | str,
-        learner: str = "arml",
-        parameters: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        device: str = "auto",
-        priority: int = 0,
-    ) -> JobStatus:
-        """Ask for a training; if it was done before, the status says so at once.
+    def add_dataset(self, dataset: Dataset | str) -> str:
+        """Enter a dataset into the store; returns the fingerprint by which a :class:`RunSpec` names it.
 
         `dataset` is a name or a loaded dataset; one from a file is private to this visitor. One of the paper's sets
-        need not be on this machine: the job downloads it. A higher `priority` goes first.
+        need not be on this machine: the job downloads it.
         """
         data = self._known(dataset)
-        spec = RunSpec(data.fingerprint, learner, dict(parameters or {}), seed, device).normalised()
-        scope = self._keep(data)
-        entry = entry_of(learner)
-        executor = os.environ.get("ARML_DASK", "").strip()
-        accelerated = entry.on_device and device != "cpu"
-        title = f"{entry.title} on {data.title}"
-        return self._submit(
-            Request(spec, scope, title, data.fingerprint, scope, None, None, executor, accelerated, priority)
-        )
+        self._keep(data)
+        return data.fingerprint
 
-    def certify(
-        self,
-        run: str,
-        n_neighbors: int = 1,
-        method: str = "votes",
-        threat: ThreatModel | None = None,
-        points: PointsSpec | None = None,
-        budget: float | None = None,
-        options: Mapping[str, Any] | None = None,
-        priority: int = 0,
-    ) -> JobStatus:
-        """Ask for certificates of a run's metric; it may still be training."""
-        spec = self._evaluation("certify", run, n_neighbors, method, threat, points, budget, 0, options)
-        return self._submit_evaluation(spec, priority)
+    def submit(self, spec: Spec, priority: int = 0) -> JobStatus:
+        """Ask for a training, an evaluation or a network; if it was done before, the status says so at once.
 
-    def attack(
-        self,
-        run: str,
-        n_neighbors: int = 1,
-        method: str = "whitebox",
-        threat: ThreatModel | None = None,
-        points: PointsSpec | None = None,
-        seed: int = 0,
-        options: Mapping[str, Any] | None = None,
-        priority: int = 0,
-    ) -> JobStatus:
-        """Ask for attacks on a run's metric."""
-        spec = self._evaluation("attack", run, n_neighbors, method, threat, points, None, seed, options)
-        return self._submit_evaluation(spec, priority)
+        The run an evaluation names may still be training. A higher `priority` goes first.
+        """
+        request = request_for(spec, priority, self.store, self.visitor)
+        row = self.store.requests.get(request.id)
+        if row is not None and row["state"] == DONE and not self.store.paths.result(request.id).exists():
+            self.store.requests.recompute(request.id, f"the file {request.id}.npz is missing; it is computed again")
+        job = self.store.requests.add(request, self.visitor)
+        after = self.store.requests.get(job)
+        if after is not None and after["state"] != DONE:
+            self._wake(ask=True)
+        return self.status(job)
 
-    def certify_network(self, dataset: Dataset | str, curve: NetworkCurve, n: int = 1000) -> JobStatus:
-        """Ask for a neural network, trained and certified on the first `n` points of the evaluation."""
-        data = self._known(dataset)
-        spec = NetworkSpec.of(data.fingerprint, n, curve)
-        scope = self._keep(data)
-        title = f"ReLU network ({curve.title}) on {data.title}"
-        return self._submit(Request(spec, scope, title, data.fingerprint, scope))
+    def find(self, spec: Spec) -> JobStatus | None:
+        """The job that :meth:`submit` would ask for, where somebody has asked for it already."""
+        try:
+            return self.status(request_for(spec, 0, self.store, self.visitor).id)
+        except UnknownJob:
+            return None
 
     def add_metric(self, dataset: Dataset | str, metric: Any, title: str = "A given metric") -> JobStatus:
         """Enter a metric from elsewhere (a PSD matrix, a Metric, a fitted learner) as a finished run."""
@@ -172,7 +112,7 @@ class Client:
 
     def status(self, job: str) -> JobStatus:
         """Where a job stands; :class:`UnknownJob` if there is none that this visitor may see."""
-        row = self._row(job)
+        row = self.store.job(job, self.visitor)
         alive = self._watch(row)
         position = self.store.requests.position(row) if row["state"] == QUEUED else None
         return status_from(row, position, self.store.requests.owned(job, self.visitor), alive)
@@ -195,7 +135,7 @@ class Client:
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             status = self.status(job)
-            at_rest = status.is_at_rest and self._row(job)["state"] == status.state
+            at_rest = status.is_at_rest and self.store.job(job, self.visitor)["state"] == status.state
             if at_rest:
                 return status
             if until is not None and time.monotonic() > until:
@@ -204,7 +144,7 @@ class Client:
 
     def history(self, job: str, after: int = 0) -> History:
         """What a training has reported after step `after`: loss, radius, eigenvalues, …"""
-        row = self._row(job)
+        row = self.store.job(job, self.visitor)
         if row["state"] == DONE and row["kind"] == "train":
             return history_of(self.result(job), after)
         return history_from(self.store.requests.history(job, after), after)
@@ -214,7 +154,7 @@ class Client:
 
         A file that is missing or damaged is named, set aside and computed again: :class:`DamagedFile`.
         """
-        row = self._row(job)
+        row = self.store.job(job, self.visitor)
         if row["state"] != DONE:
             raise NotReady(f"job {job} is {row['state']}; its result is not there yet")
         path = self.store.paths.result(job)
@@ -233,7 +173,7 @@ class Client:
 
     def radii(self, job: str) -> Radii | None:
         """The rows of an evaluation that are finished so far, all of them once it is done; None if there are none."""
-        row = self._row(job)
+        row = self.store.job(job, self.visitor)
         if row["kind"] == "train":
             raise ValueError(f"job {job} is a training; it has no radii")
         if row["state"] == DONE:
@@ -246,16 +186,16 @@ class Client:
         radii = self.radii(job)
         if radii is None:
             return None
-        row = self._row(job)
+        row = self.store.job(job, self.visitor)
         label = self.store.contents.label(row["dataset"], row["dataset_scope"])
         planned = len(radii) if row["state"] == DONE else max(row["total"], len(radii))
         if row["kind"] == "network":
             return network_evaluation(row, label, radii)
-        return evaluation_of(row, self._row(row["needs"]), label, radii, planned)
+        return evaluation_of(row, self.store.job(row["needs"], self.visitor), label, radii, planned)
 
     def log(self, job: str) -> str:
         """The end of the job's log."""
-        self._row(job)
+        self.store.job(job, self.visitor)
         try:
             with self.store.paths.log(job).open("rb") as stream:
                 stream.seek(max(0, os.fstat(stream.fileno()).st_size - LOG_TAIL))
@@ -294,7 +234,7 @@ class Client:
     def retry(self, job: str) -> JobStatus:
         """Queue a job again that was cancelled, failed or was lost; it continues from its last checkpoint."""
         self._mine(job)
-        self.store.requests.retry(job, os.environ.get("ARML_DASK", "").strip())
+        self.store.requests.retry(job, dask_address())
         self._wake(ask=True)
         return self.status(job)
 
@@ -332,75 +272,8 @@ class Client:
             return self.store.contents.put_named(data, self.visitor)
         return self.store.contents.put_dataset(data, self.visitor)
 
-    def _evaluation(
-        self,
-        kind: EvaluationKind,
-        run: str,
-        n_neighbors: int,
-        method: str,
-        threat: ThreatModel | None,
-        points: PointsSpec | None,
-        budget: float | None,
-        seed: int,
-        options: Mapping[str, Any] | None,
-    ) -> EvaluationSpec:
-        return EvaluationSpec(
-            kind,
-            run,
-            n_neighbors,
-            method,
-            ThreatModel() if threat is None else threat,
-            PointsSpec() if points is None else points,
-            budget,
-            seed,
-            dict(options or {}),
-        ).normalised()
-
-    def _submit_evaluation(self, spec: EvaluationSpec, priority: int) -> JobStatus:
-        run = self._row(spec.run)
-        if run["kind"] != "train":
-            raise ValueError(f"job {spec.run} is not a training; certify and attack need one")
-        scope = run["scope"]
-        if spec.points.digest is not None:
-            found = self.store.contents.find_scope(spec.points.digest, self.visitor)
-            scope = found if found != PUBLIC else scope
-        executor = os.environ.get("ARML_DASK", "").strip()
-        title = f"{spec.kind.capitalize()} ({spec.method}, K = {spec.n_neighbors}): {run['title']}"
-        request = Request(
-            spec,
-            scope,
-            title,
-            run["dataset"],
-            run["dataset_scope"],
-            spec.points.digest,
-            spec.run,
-            executor,
-            accelerated=not executor,
-            priority=priority,
-        )
-        return self._submit(request)
-
-    def _submit(self, request: Request) -> JobStatus:
-        row = self.store.requests.get(request.id)
-        if row is not None and row["state"] == DONE and not self.store.paths.result(request.id).exists():
-            self.store.requests.recompute(request.id, f"the file {request.id}.npz is missing; it is computed again")
-        job = self.store.requests.add(request, self.visitor)
-        after = self.store.requests.get(job)
-        if after is not None and after["state"] != DONE:
-            self._wake(ask=True)
-        return self.status(job)
-
-    def _row(self, job: str) -> Row:
-        try:
-            row = self.store.requests.get(checked(job))
-        except ValueError:
-            row = None
-        if row is None or not self.visitor.sees(row["scope"]):
-            raise UnknownJob(f"there is no job {job[:80]!r}")
-        return row
-
     def _mine(self, job: str) -> Row:
-        row = self._row(job)
+        row = self.store.job(job, self.visitor)
         if not self.store.requests.owned(job, self.visitor):
             raise NotYours("somebody else asked for this job; only they can change it")
         return row

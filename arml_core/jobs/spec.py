@@ -26,6 +26,7 @@ GIVEN = "given"
 EvaluationKind = Literal["certify", "attack"]
 _ATTACKS = ("whitebox", "boundary")
 _SEEDED = ("boundary",)
+_USUAL = {"certify": "votes", "attack": "whitebox"}
 DEFAULT_BUDGET = 1.0
 
 
@@ -133,18 +134,22 @@ class PointsSpec:
 class EvaluationSpec:
     """Radii of a run's metric: (run, K, threat, method, budget, points), and for attacks a seed.
 
-    `options` go to the method as they are.
+    Without a method, certificates count votes and attacks are white-box. `options` go to the method as they are.
     """
 
     kind: EvaluationKind
     run: str
     n_neighbors: int = 1
-    method: str = "votes"
+    method: str = ""
     threat: ThreatModel = field(default_factory=ThreatModel)
     points: PointsSpec = field(default_factory=PointsSpec)
     budget: float | None = None
     seed: int = 0
     options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.method:
+            object.__setattr__(self, "method", _USUAL[self.kind])
 
     def normalised(self) -> EvaluationSpec:
         """Checked before it is queued: what cannot work is refused at once."""
@@ -250,6 +255,16 @@ class NetworkSpec:
     @property
     def kind(self) -> str:
         return "network"
+
+    def curve(self) -> NetworkCurve:
+        """What is trained and certified; a ValueError if there is no such network."""
+        from ..neural import NetworkCurve  # torch's networks are for these jobs alone
+
+        return NetworkCurve(self.sigma, tuple(self.hidden), self.epochs, self.samples, self.seed)
+
+    def normalised(self) -> NetworkSpec:
+        """Checked; all of its settings are stated, so nothing is filled in."""
+        return NetworkSpec.of(self.dataset, self.n, self.curve())
 
     def content(self) -> dict[str, Any]:
         return {"kind": self.kind, **{f.name: plain(getattr(self, f.name)) for f in fields(self)}}

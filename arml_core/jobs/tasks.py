@@ -124,9 +124,7 @@ def _evaluate(
 
 
 def _network(spec: NetworkSpec, dataset: Dataset, reporter: Reporter) -> Arrays:
-    from ..neural import NetworkCurve  # torch's networks are for these jobs alone
-
-    curve = NetworkCurve(spec.sigma, spec.hidden, spec.epochs, spec.samples, spec.seed)
+    curve = spec.curve()
     x, y = dataset.evaluation(spec.n)
     reporter.part("training")
     network = curve.train(dataset.X_train, dataset.y_train, reporter.callback)

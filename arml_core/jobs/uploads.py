@@ -102,6 +102,10 @@ class Uploads:
             )
         return dataset
 
+    def dataset_title(self, digest: str, scope: str) -> str:
+        """The title of a dataset, without reading it."""
+        return str(self._row(digest, scope, "dataset")["title"])
+
     def label(self, digest: str, scope: str) -> tuple[str, str]:
         """The name for `load_dataset`, empty for a file, and the title of a dataset, without reading it."""
         row = self._row(digest, scope, "dataset")

@@ -11,9 +11,7 @@ from typing import Any
 from ..datasets import load_dataset
 from ..jobs.capacity import Limits
 from ..jobs.client import Client
-from ..jobs.errors import UnknownJob
-from ..jobs.owners import PUBLIC
-from ..jobs.spec import PointsSpec, RunSpec, key_of
+from ..jobs.spec import PointsSpec, RunSpec
 from ..jobs.status import JobStatus
 from ..knn import MahalanobisKNN
 from ..learners.estimation import duration
@@ -73,16 +71,17 @@ def error_step(dataset: str, n_neighbors: int) -> PlanStep:
 
 def ask_runtime(client: Client, learner: str) -> JobStatus:
     """The training whose time is measured."""
-    return client.train(RUNTIME_SET, learner, RUNTIME_PARAMETERS[learner], SEED)
+    return client.submit(_timed(learner, client.add_dataset(RUNTIME_SET)))
 
 
 def find_runtime(client: Client, learner: str) -> tuple[JobStatus] | None:
     """The same job where somebody has asked for it already."""
-    spec = RunSpec(fingerprint_of(RUNTIME_SET), learner, dict(RUNTIME_PARAMETERS[learner]), SEED)
-    try:
-        return (client.status(key_of(spec.normalised(), PUBLIC)),)
-    except UnknownJob:
-        return None
+    found = client.find(_timed(learner, fingerprint_of(RUNTIME_SET)))
+    return None if found is None else (found,)
+
+
+def _timed(learner: str, fingerprint: str) -> RunSpec:
+    return RunSpec(fingerprint, learner, RUNTIME_PARAMETERS[learner], SEED)
 
 
 def measure_runtime(client: Client, folder: Path, methods: Iterable[str], say: Say, show: Say) -> list[str]:

@@ -12,10 +12,8 @@ from pathlib import Path
 
 from ..datasets import dataset_info
 from ..jobs.client import Client
-from ..jobs.errors import UnknownJob
-from ..jobs.owners import PUBLIC
 from ..jobs.results import NETWORK
-from ..jobs.spec import NetworkSpec, key_of
+from ..jobs.spec import NetworkSpec
 from ..jobs.status import JobStatus
 from ..neural.curve import EPOCHS, NetworkCurve
 from ..neural.smoothing import N
@@ -45,20 +43,19 @@ class NetworkRequest:
 
     def ask(self, client: Client, dataset: str) -> JobStatus:
         """Have it computed as a job; what was computed before is done at once."""
-        return client.certify_network(dataset, self.network, self.points)
+        return client.submit(self._spec(client.add_dataset(dataset)))
 
     def find(self, client: Client, dataset: str) -> JobStatus | None:
         """The same job where somebody has asked for it already."""
-        spec = NetworkSpec.of(fingerprint_of(dataset), self.points, self.network)
-        try:
-            return client.status(key_of(spec, PUBLIC))
-        except UnknownJob:
-            return None
+        return client.find(self._spec(fingerprint_of(dataset)))
 
     def deviations(self) -> tuple[str, ...]:
         """Where it departs from the paper's protocol, a clause each."""
         few = [f"{self.points} points instead of {POINTS:,}"] if self.points < POINTS else []
         return ("the paper does not describe its networks", *few)
+
+    def _spec(self, fingerprint: str) -> NetworkSpec:
+        return NetworkSpec.of(fingerprint, self.points, self.network)
 
 
 def curves(points: int | None = None, quick: bool = False) -> list[NetworkRequest]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..attacks.boundary import STEPS
-from ..jobs.spec import EvaluationKind, PointsSpec
+from ..jobs.spec import EvaluationKind, EvaluationSpec, PointsSpec, RunSpec
 from ..learners.arml import FULL_BATCH, LARGE_BATCH
 from ..learners.registry import get_learner
 from ..learners.solvers import FULL_SOLVER_LIMIT
@@ -106,9 +106,16 @@ class PlanStep:
     def threat(self) -> ThreatModel:
         return ThreatModel(box=BOX) if self.what.box else ThreatModel()
 
-    @property
-    def options(self) -> dict[str, Any]:
-        return {} if self.steps is None else {"steps": self.steps}
+    def training(self, fingerprint: str) -> RunSpec:
+        """The training it needs, on the dataset with this fingerprint."""
+        return RunSpec(fingerprint, self.learner, dict(self.parameters), SEED).normalised()
+
+    def evaluation(self, run: str) -> EvaluationSpec:
+        """What is computed of the metric of `run`."""
+        what, options = self.what, {} if self.steps is None else {"steps": self.steps}
+        return EvaluationSpec(
+            what.kind, run, what.n_neighbors, what.method, self.threat, self.points, self.budget, options=options
+        )
 
     @property
     def title(self) -> str:

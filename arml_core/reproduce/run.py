@@ -12,15 +12,13 @@ from pathlib import Path
 
 from ..datasets import Dataset, dataset_info, load_dataset
 from ..jobs.client import Client
-from ..jobs.errors import UnknownJob
-from ..jobs.owners import PUBLIC
-from ..jobs.spec import GIVEN, EvaluationSpec, RunSpec, key_of
+from ..jobs.spec import GIVEN
 from ..jobs.states import DONE, LOST, MAX_ATTEMPTS, RUNNING
 from ..jobs.status import JobStatus
 from ..learners.estimation import Rates, duration, estimate
 from ..metric import Metric
 from ..results import Evaluation
-from .plan import SEED, PlanStep
+from .plan import PlanStep
 from .published import METHODS
 from .result_files import add_metric, add_result, described, kept_metric
 
@@ -134,30 +132,17 @@ def failure_of(status: JobStatus) -> str:
 
 def ask(client: Client, step: PlanStep, data: Dataset | str | None = None) -> tuple[JobStatus, JobStatus]:
     """Ask for one step: the training and the evaluation that needs it. What was computed before is done at once."""
-    run = client.train(data or step.dataset, step.learner, step.parameters, SEED, priority=max(FIRST.values()))
-    return run, _evaluate(client, step, run)
-
-
-def _evaluate(client: Client, step: PlanStep, run: JobStatus) -> JobStatus:
-    what, priority = step.what, FIRST[step.column]
-    common = (run.id, what.n_neighbors, what.method, step.threat, step.points)
-    if what.kind == "certify":
-        return client.certify(*common, step.budget, step.options, priority=priority)
-    return client.attack(*common, 0, step.options, priority=priority)
+    run = client.submit(step.training(client.add_dataset(data or step.dataset)), max(FIRST.values()))
+    return run, client.submit(step.evaluation(run.id), FIRST[step.column])
 
 
 def _ask_with_kept(client: Client, step: PlanStep, data: Dataset, folder: Path) -> tuple[JobStatus, JobStatus]:
     """The same with the metric that the folder keeps, if it does."""
-    metric = kept_metric(folder, step.dataset, training_of(step))
+    metric = kept_metric(folder, step.dataset, step.training(data.fingerprint))
     if metric is None:
         return ask(client, step, data)
     run = client.add_metric(data, metric, f"{METHODS[step.learner]} of the results")
-    return run, _evaluate(client, step, run)
-
-
-def training_of(step: PlanStep) -> RunSpec:
-    """The training a step needs, every parameter filled in."""
-    return RunSpec(fingerprint_of(step.dataset), step.learner, dict(step.parameters), SEED).normalised()
+    return run, client.submit(step.evaluation(run.id), FIRST[step.column])
 
 
 def fingerprint_of(dataset: str) -> str:
@@ -167,15 +152,9 @@ def fingerprint_of(dataset: str) -> str:
 
 def find(client: Client, step: PlanStep) -> tuple[JobStatus, JobStatus] | None:
     """The same two jobs where somebody has asked for them already, None where nobody has."""
-    needed = key_of(training_of(step), PUBLIC)
-    what = step.what
-    evaluation = EvaluationSpec(
-        what.kind, needed, what.n_neighbors, what.method, step.threat, step.points, step.budget, 0, step.options
-    )
-    try:
-        return client.status(needed), client.status(key_of(evaluation.normalised(), PUBLIC))
-    except UnknownJob:
-        return None
+    run = client.find(step.training(fingerprint_of(step.dataset)))
+    evaluation = None if run is None else client.find(step.evaluation(run.id))
+    return None if run is None or evaluation is None else (run, evaluation)
 
 
 def _ask(client: Client, steps: Sequence[PlanStep], progress: Progress, kept: Path | None) -> None:
@@ -217,7 +196,7 @@ def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path,
 
 def _as_trained(evaluation: Evaluation, step: PlanStep) -> Evaluation:
     """The evaluation of a kept metric under the name of the training that gave it."""
-    trained = training_of(step)
+    trained = step.training(evaluation.fingerprint)
     return replace(
         evaluation,
         learner=step.learner,

@@ -19,6 +19,7 @@ from arml_core.jobs import Client, PointsSpec, Store
 from arml_core.jobs.paths import Paths
 from arml_core.results import shipped
 
+from ..job_requests import attack, certify, train
 from .conftest import SCREENSHOTS
 from .dashboard import settle, trace
 
@@ -122,12 +123,12 @@ def test_the_radius_changes_marks_bars_and_table(open_page) -> None:
 
 
 def test_results_that_are_computed_now_appear_with_the_engines_numbers(open_page, client) -> None:
-    run = client.train("wine", "lfda", SETTINGS).id
+    run = train(client, "wine", "lfda", SETTINGS).id
     assert client.wait(run, JOB_SECONDS).state == "done"
     page = open_page(f"/compare?data=wine&runs={run[:12]}", chart=False)
     page.get_by_text("has not been evaluated yet").wait_for(timeout=PATIENCE)
-    client.certify(run, 3, "votes", points=POINTS)
-    client.attack(run, 3, "boundary", points=POINTS, seed=5, options={"steps": 50})
+    certify(client, run, 3, "votes", points=POINTS)
+    attack(client, run, 3, "boundary", points=POINTS, seed=5, options={"steps": 50})
     name = label(run)
     page.get_by_text("reached: Boundary attack, 50 steps, seed 5").first.wait_for(timeout=PATIENCE)
     page.wait_for_function(
@@ -153,8 +154,8 @@ def test_results_that_are_computed_now_appear_with_the_engines_numbers(open_page
 def test_radii_against_different_attackers_are_not_drawn_together(open_page, client) -> None:
     run = client.add_metric("iris", np.diag([1.0, 2.0, 3.0, 4.0]), "Stretched").id
     jobs = [
-        client.certify(run, 5, "votes", points=POINTS).id,
-        client.attack(run, 5, "boundary", arml.ThreatModel("linf"), POINTS, options={"steps": 30}).id,
+        certify(client, run, 5, "votes", points=POINTS).id,
+        attack(client, run, 5, "boundary", arml.ThreatModel("linf"), POINTS, options={"steps": 30}).id,
     ]
     for job in jobs:
         assert client.wait(job, JOB_SECONDS).state == "done"

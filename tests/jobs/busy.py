@@ -5,6 +5,8 @@ import time
 from arml_core import load_dataset
 from arml_core.jobs import PointsSpec
 
+from ..job_requests import certify, train
+
 TRAINING = {"n_steps": 500, "pause": 0.01}
 SEED = 3
 N_POINTS = 3000
@@ -20,19 +22,19 @@ def wait_for(condition):
 
 def warm_both_children(client):
     """Keep one child busy until the other has done something."""
-    blocker = client.train("moons", "steady", {"n_steps": 1_000_000}).id
+    blocker = train(client, "moons", "steady", {"n_steps": 1_000_000}).id
     wait_for(lambda: client.status(blocker).done)
-    client.wait(client.train("moons", "steady", {"n_steps": 1}).id, PATIENCE)
+    client.wait(train(client, "moons", "steady", {"n_steps": 1}).id, PATIENCE)
     client.cancel(blocker)
     client.wait(blocker, PATIENCE)
 
 
 def in_the_middle(client):
     """The ids of a training and a certification that both run and have both kept something."""
-    run = client.wait(client.train(load_dataset("moons", n=N_POINTS), "euclidean").id, PATIENCE).id
+    run = client.wait(train(client, load_dataset("moons", n=N_POINTS), "euclidean").id, PATIENCE).id
     warm_both_children(client)
-    certification = client.certify(run, 11, points=PointsSpec("test")).id
-    training = client.train("moons", "steady", TRAINING, seed=SEED).id
+    certification = certify(client, run, 11, points=PointsSpec("test")).id
+    training = train(client, "moons", "steady", TRAINING, seed=SEED).id
     wait_for(lambda: "checkpoint" in client.log(training) and client.radii(certification) is not None)
     assert {client.status(training).state, client.status(certification).state} == {"running"}
     return training, certification

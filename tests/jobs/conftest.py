@@ -14,6 +14,7 @@ from arml_core.jobs import Client
 from arml_core.jobs.launch import worker_pid
 from arml_core.jobs.paths import Paths
 
+from ..job_requests import train
 from .learners import EVERY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,7 +119,7 @@ def shared_home(tmp_path_factory):
         _enter(patch, folder)
         client = Client()
         client.start_worker()
-        first = client.train("moons", "euclidean")
+        first = train(client, "moons", "euclidean")
         assert client.wait(first.id, PATIENCE).state == "done"
         yield folder
         end_worker(client.store.paths)

@@ -9,6 +9,7 @@ import pytest
 from arml_core.cli import jobs, worker
 from arml_core.jobs import Client, new_key
 
+from ..job_requests import train
 from .conftest import PATIENCE, children_of, eventually
 
 
@@ -51,7 +52,7 @@ def test_worker_is_started_looked_at_and_stopped(home, capsys, monkeypatch):
 
 
 def test_jobs_are_listed_shown_cancelled_retried_and_cleaned_up(warm, capsys):
-    job = warm.train("moons", "steady", {"n_steps": 100_000}).id
+    job = train(warm, "moons", "steady", {"n_steps": 100_000}).id
     eventually(lambda: warm.status(job).seconds_left is not None)
     command("jobs", "list", "--state", "running")
     line = capsys.readouterr().out
@@ -77,7 +78,7 @@ def test_jobs_are_listed_shown_cancelled_retried_and_cleaned_up(warm, capsys):
 
 def test_whoever_runs_a_shared_app_cancels_any_job(home, capsys, monkeypatch):
     monkeypatch.setenv("ARML_SHARED", "1")
-    job = Client(owner=new_key(), start=False).train("moons", "steady").id
+    job = train(Client(owner=new_key(), start=False), "moons", "steady").id
     try:
         command("jobs", "cancel", job)
         assert capsys.readouterr().out.startswith(f"{job[:10]}  cancel")

@@ -12,6 +12,7 @@ import pytest
 from arml_core import load_dataset
 from arml_core.jobs import PointsSpec
 
+from ..job_requests import certify, train
 from .conftest import PATIENCE, ROOT, SETTINGS, eventually, kill
 from .learners import Steady
 
@@ -66,8 +67,8 @@ def remote(warm, cluster, monkeypatch):
 
 def certification(client, seed):
     data = load_dataset("moons", n=N_POINTS, seed=seed)
-    run = client.wait(client.train(data, "euclidean").id, PATIENCE)
-    return client.certify(run.id, 5, points=PointsSpec("test")).id
+    run = client.wait(train(client, data, "euclidean").id, PATIENCE)
+    return certify(client, run.id, 5, points=PointsSpec("test")).id
 
 
 def forget(client, job):
@@ -111,7 +112,7 @@ def test_lost_machine_costs_only_its_blocks(warm, remote, cluster, monkeypatch):
 
 
 def test_training_goes_to_a_machine_with_a_gpu(remote):
-    job = remote.train("moons", "steady", {"n_steps": 150}, seed=6).id
+    job = train(remote, "moons", "steady", {"n_steps": 150}, seed=6).id
     eventually(lambda: remote.status(job).done)
     assert remote.wait(job, PATIENCE).state == "done"
     data = load_dataset("moons")
@@ -121,20 +122,20 @@ def test_training_goes_to_a_machine_with_a_gpu(remote):
 
 
 def test_cancel_on_the_cluster(remote):
-    job = remote.train("moons", "steady", {"n_steps": 100_000}).id
+    job = train(remote, "moons", "steady", {"n_steps": 100_000}).id
     eventually(lambda: remote.status(job).done)
     remote.cancel(job)
     assert remote.wait(job, 10).state == "cancelled"
-    again = remote.train("moons", "steady", {"n_steps": 2}, seed=77).id  # the machine is free again
+    again = train(remote, "moons", "steady", {"n_steps": 2}, seed=77).id  # the machine is free again
     assert remote.wait(again, PATIENCE).state == "done"
 
 
 def test_wrong_address_is_named_and_the_worker_goes_on(warm, monkeypatch):
     monkeypatch.setenv("ARML_DASK", "tcp://127.0.0.1:9")
-    run = warm.train("moons", "steady", {"n_steps": 2}).id
+    run = train(warm, "moons", "steady", {"n_steps": 2}).id
     assert warm.wait(run, PATIENCE).state == "done"  # a training needs no cluster
     assert "no dask scheduler answers at tcp://127.0.0.1:9" in warm.log(run)
-    job = warm.certify(run, 3, points=PointsSpec("test"))
+    job = certify(warm, run, 3, points=PointsSpec("test"))
     status = warm.wait(job.id, PATIENCE)
     assert status.state == "failed"
     assert "no dask scheduler answers at tcp://127.0.0.1:9" in status.reason

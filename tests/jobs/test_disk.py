@@ -10,6 +10,7 @@ import pytest
 from arml_core import load_dataset
 from arml_core.jobs import Client
 
+from ..job_requests import train
 from .conftest import PATIENCE, end_worker, eventually
 
 MOUNT = shutil.which("mount")
@@ -51,9 +52,9 @@ def fill(folder):
 
 def test_full_disk_fails_the_job_with_the_reason_and_frees_itself(disk):
     client = Client()
-    done = client.train("moons", "steady", {"n_steps": 3}).id
+    done = train(client, "moons", "steady", {"n_steps": 3}).id
     assert client.wait(done, PATIENCE).state == "done"
-    job = client.train("digits", "steady", {"n_steps": 100, "pause": 0.02}).id
+    job = train(client, "digits", "steady", {"n_steps": 100, "pause": 0.02}).id
     eventually(lambda: client.status(job).done)
     ballast = fill(disk)
     status = client.wait(job, PATIENCE)
@@ -69,10 +70,10 @@ def test_full_disk_fails_the_job_with_the_reason_and_frees_itself(disk):
 
 def test_asking_on_a_full_disk_is_refused_in_words(disk):
     client = Client(start=False)
-    client.train("moons", "steady")
+    train(client, "moons", "steady")
     fill(disk)
     with pytest.raises(OSError, match=r"disk is full|No space left"):
-        client.train(load_dataset("moons", n=5000), "steady")
+        train(client, load_dataset("moons", n=5000), "steady")
     assert len(client.list()) == 1
 
 
@@ -86,7 +87,7 @@ def test_read_only_disk_can_be_read(disk):
         assert reader.status(run).state == "done"
         assert np.array_equal(reader.run(run).components_, np.eye(2))
         with pytest.raises(OSError, match=r"cannot be written|Read-only"):
-            reader.train("moons", "steady")
+            train(reader, "moons", "steady")
         reader.store.database.close()
     finally:
         mount("-o", "remount,rw", str(disk))
@@ -94,7 +95,7 @@ def test_read_only_disk_can_be_read(disk):
 
 def test_result_folder_that_cannot_be_written_fails_the_job(disk):
     client = Client()
-    job = client.train("moons", "steady", {"n_steps": 20}).id
+    job = train(client, "moons", "steady", {"n_steps": 20}).id
     results = str(client.store.paths.results)
     mount("--bind", results, results)
     try:

@@ -12,6 +12,7 @@ from arml_core.jobs import Client
 from arml_core.jobs.reporter import Reporter
 from arml_core.jobs.store.queue import Queue
 
+from ..job_requests import train
 from .conftest import PATIENCE
 
 
@@ -31,7 +32,7 @@ def nowhere(home, monkeypatch):
 def test_without_file_and_network_the_job_says_so_and_a_retry_takes_the_file(nowhere):
     home, folder = nowhere
     client = Client()
-    asked = client.train("splice", "euclidean")
+    asked = train(client, "splice", "euclidean")
     failed = client.wait(asked.id, PATIENCE)
     assert failed.state == "failed"
     assert failed.reason.startswith("Splice is not on this machine and there is no network. Put splice.npz into")
@@ -44,13 +45,13 @@ def test_without_file_and_network_the_job_says_so_and_a_retry_takes_the_file(now
 
 def test_a_set_that_is_not_here_is_asked_for_by_its_known_fingerprint(client, monkeypatch):
     monkeypatch.delenv("ARML_DATA", raising=False)
-    status = client.train("mnist", "arml")
+    status = train(client, "mnist", "arml")
     assert status.state == "queued"
     assert status.dataset == dataset_info("mnist").fingerprint
 
 
 def test_the_count_of_a_download_gives_way_to_that_of_the_training(client):
-    job = client.train("moons", "euclidean").id
+    job = train(client, "moons", "euclidean").id
     queue = Queue(client.store.database)
     reporter = Reporter(queue, job, queue.claim(devices_free=True).lease)
     seen = []
@@ -63,7 +64,7 @@ def test_the_count_of_a_download_gives_way_to_that_of_the_training(client):
 
 
 def test_a_new_part_of_a_job_counts_from_the_beginning(client):
-    job = client.train("moons", "euclidean").id
+    job = train(client, "moons", "euclidean").id
     queue = Queue(client.store.database)
     reporter = Reporter(queue, job, queue.claim(devices_free=True).lease)
     reporter.part("training")

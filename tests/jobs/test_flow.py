@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, load_dataset
-from arml_core.jobs import Client, DamagedFile, PointsSpec
+from arml_core.jobs import Client, DamagedFile, EvaluationSpec, PointsSpec
 from arml_core.jobs.files import write_arrays
 from arml_core.jobs.owners import DAY
 from arml_core.learners.registry import get_learner
 
+from ..job_requests import certify, train
 from .conftest import PATIENCE, alive, child_of_job, eventually
 from .learners import Steady
 
@@ -22,12 +23,12 @@ SLACK = 2.0
 
 def slow_certification(client, n, **options):
     """Some seconds of certifying: many points, every one against all others."""
-    run = client.wait(client.train(load_dataset("moons", n=n), "euclidean").id, PATIENCE)
-    return client.certify(run.id, 11, "votes", points=PointsSpec("test"), **options)
+    run = client.wait(train(client, load_dataset("moons", n=n), "euclidean").id, PATIENCE)
+    return certify(client, run.id, 11, "votes", points=PointsSpec("test"), **options)
 
 
 def test_training_gives_what_fit_gives(warm):
-    job = warm.train("moons", "arml", {"n_epochs": 30}, seed=5)
+    job = train(warm, "moons", "arml", {"n_epochs": 30}, seed=5)
     assert warm.wait(job.id, PATIENCE).state == "done"
     data = load_dataset("moons")
     expected = get_learner("arml").build({"n_epochs": 30}, random_state=5).fit(data.X_train, data.y_train)
@@ -50,8 +51,8 @@ def test_certification_gives_what_certify_gives(warm):
 
 
 def test_training_rows_are_certified_without_themselves(warm):
-    run = warm.train("moons", "euclidean")
-    job = warm.certify(run.id, 1, "exact", points=PointsSpec("train", 40))
+    run = train(warm, "moons", "euclidean")
+    job = certify(warm, run.id, 1, "exact", points=PointsSpec("train", 40))
     assert warm.wait(job.id, PATIENCE).state == "done"
     data = load_dataset("moons")
     knn = MahalanobisKNN(1).fit(data.X_train, data.y_train)
@@ -61,19 +62,19 @@ def test_training_rows_are_certified_without_themselves(warm):
 
 def test_query_rows_without_labels_certify_the_answer_itself(warm):
     points = warm.add_points([[0.0, 0.5], [1.0, -0.5]])
-    run = warm.train("moons", "euclidean")
-    job = warm.certify(run.id, 3, points=points)
+    run = train(warm, "moons", "euclidean")
+    job = certify(warm, run.id, 3, points=points)
     assert warm.wait(job.id, PATIENCE).state == "done"
     assert warm.radii(job.id).correct.all()
 
 
 @pytest.mark.parametrize(("kind", "method"), [("certify", "search"), ("attack", "whitebox"), ("attack", "boundary")])
 def test_search_and_attacks_give_what_they_give_at_once(warm, kind, method):
-    run = warm.train("moons", "euclidean")
+    run = train(warm, "moons", "euclidean")
     options = {"budget": 5.0} if method == "search" else {}
     if method == "boundary":
         options = {"seed": 4, "options": {"steps": 200}}
-    job = getattr(warm, kind)(run.id, 3, method, points=PointsSpec("test", 40), **options)
+    job = warm.submit(EvaluationSpec(kind, run.id, 3, method, points=PointsSpec("test", 40), **options))
     assert warm.wait(job.id, PATIENCE).state == "done"
     data = load_dataset("moons")
     knn = MahalanobisKNN(3).fit(data.X_train, data.y_train)
@@ -89,13 +90,13 @@ def test_search_and_attacks_give_what_they_give_at_once(warm, kind, method):
 
 
 def test_same_work_is_not_done_twice(warm):
-    job = warm.wait(warm.train("moons", "steady", {"n_steps": 5}).id, PATIENCE)
-    again = warm.train("moons", "steady", {"n_steps": 5})
+    job = warm.wait(train(warm, "moons", "steady", {"n_steps": 5}).id, PATIENCE)
+    again = train(warm, "moons", "steady", {"n_steps": 5})
     assert (again.id, again.state, again.finished) == (job.id, "done", job.finished)
 
 
 def test_progress_history_and_time_left_while_it_runs(warm):
-    job = warm.train("moons", "steady", {"n_steps": 400, "pause": 0.01}).id
+    job = train(warm, "moons", "steady", {"n_steps": 400, "pause": 0.01}).id
     first = eventually(lambda: (s := warm.status(job)).done and s)
     assert (first.state, first.phase, first.total) == ("running", "training", 400)
     later = eventually(lambda: (s := warm.status(job)).seconds_left is not None and s)
@@ -119,7 +120,7 @@ def test_partial_radii_appear_while_it_runs_and_are_final(warm):
 
 
 def test_failure_has_a_reason_and_a_log(warm):
-    job = warm.wait(warm.train("moons", "broken").id, PATIENCE)
+    job = warm.wait(train(warm, "moons", "broken").id, PATIENCE)
     assert (job.state, job.reason, job.attempt) == ("failed", "the third wheel is missing", 1)
     assert "Traceback" in warm.log(job.id)
 
@@ -135,8 +136,8 @@ def cancelled_in_time(client, job):
 
 
 def test_cancel_while_queued(warm):
-    blockers = [warm.train("moons", "deaf", {"seconds": 30.0 + i}, priority=9).id for i in range(2)]
-    job = warm.train("moons", "steady", {"n_steps": 7}).id
+    blockers = [train(warm, "moons", "deaf", {"seconds": 30.0 + i}, priority=9).id for i in range(2)]
+    job = train(warm, "moons", "steady", {"n_steps": 7}).id
     assert warm.status(job).state == "queued"
     cancelled_in_time(warm, job)
     for blocker in blockers:
@@ -148,13 +149,13 @@ def test_cancel_while_queued(warm):
 
 def test_cancel_while_loading(warm):
     wide = load_dataset("moons", n=100_000)
-    job = warm.train(wide, "steady", {"n_steps": 10_000}).id
+    job = train(warm, wide, "steady", {"n_steps": 10_000}).id
     eventually(lambda: warm.status(job).state == "running")
     cancelled_in_time(warm, job)
 
 
 def test_cancel_while_training(warm):
-    job = warm.train("moons", "steady", {"n_steps": 10_000}).id
+    job = train(warm, "moons", "steady", {"n_steps": 10_000}).id
     eventually(lambda: warm.status(job).done)
     process = child_of_job(warm, job)
     cancelled_in_time(warm, job)
@@ -163,7 +164,7 @@ def test_cancel_while_training(warm):
 
 def test_cancel_while_metric_learn_trains(warm):
     many = load_dataset("moons", n=4000, noise=0.4)  # each step takes long: it cannot end by itself in the grace time
-    job = warm.train(many, "nca", {"backend": "metric-learn", "max_iter": 100_000, "tol": 1e-12}).id
+    job = train(warm, many, "nca", {"backend": "metric-learn", "max_iter": 100_000, "tol": 1e-12}).id
     eventually(lambda: warm.status(job).phase == "training")
     process = child_of_job(warm, job)
     time.sleep(0.5)
@@ -180,21 +181,21 @@ def test_cancel_while_certifying(warm):
 
 
 def test_asking_again_while_it_is_being_cancelled_starts_it_anew(warm):
-    job = warm.train("moons", "deaf", {"seconds": 3.0}).id
+    job = train(warm, "moons", "deaf", {"seconds": 3.0}).id
     eventually(lambda: warm.status(job).phase == "training")
     first = child_of_job(warm, job)
     assert warm.cancel(job).state == "cancelling"
-    assert warm.train("moons", "deaf", {"seconds": 3.0}).id == job
+    assert train(warm, "moons", "deaf", {"seconds": 3.0}).id == job
     assert warm.wait(job, PATIENCE).state == "done"
     assert child_of_job(warm, job) != first
 
 
 def test_cancelled_training_continues_where_it_was(warm):
     parameters = {"n_steps": 300, "pause": 0.005}
-    job = warm.train("moons", "steady", parameters, seed=8).id
+    job = train(warm, "moons", "steady", parameters, seed=8).id
     eventually(lambda: "checkpoint" in warm.log(job))
     cancelled_in_time(warm, job)
-    assert warm.train("moons", "steady", parameters, seed=8).id == job
+    assert train(warm, "moons", "steady", parameters, seed=8).id == job
     assert warm.wait(job, PATIENCE).state == "done"
     assert "continues after step" in warm.log(job)
     data = load_dataset("moons")
@@ -204,7 +205,7 @@ def test_cancelled_training_continues_where_it_was(warm):
 
 
 def test_damaged_result_is_named_set_aside_and_recomputed(warm):
-    job = warm.wait(warm.train("moons", "steady", {"n_steps": 6}).id, PATIENCE).id
+    job = warm.wait(train(warm, "moons", "steady", {"n_steps": 6}).id, PATIENCE).id
     expected = warm.run(job).components_
     path = warm.store.paths.result(job)
     write_arrays(path, {"components": np.zeros((2, 2))})
@@ -216,9 +217,9 @@ def test_damaged_result_is_named_set_aside_and_recomputed(warm):
 
 
 def test_evaluation_of_a_damaged_run_computes_the_run_first(warm):
-    run = warm.wait(warm.train("moons", "steady", {"n_steps": 9}).id, PATIENCE).id
+    run = warm.wait(train(warm, "moons", "steady", {"n_steps": 9}).id, PATIENCE).id
     warm.store.paths.result(run).write_bytes(b"nothing")
-    job = warm.certify(run, 3, points=PointsSpec("test"))
+    job = certify(warm, run, 3, points=PointsSpec("test"))
     assert warm.wait(job.id, PATIENCE).state == "done"
     assert warm.status(run).state == "done"
     assert "set aside" in warm.status(run).note
@@ -226,9 +227,9 @@ def test_evaluation_of_a_damaged_run_computes_the_run_first(warm):
 
 
 def test_missing_result_is_computed_again_on_request(warm):
-    job = warm.wait(warm.train("moons", "steady", {"n_steps": 4}).id, PATIENCE).id
+    job = warm.wait(train(warm, "moons", "steady", {"n_steps": 4}).id, PATIENCE).id
     warm.store.paths.result(job).unlink()
-    assert warm.train("moons", "steady", {"n_steps": 4}).id == job
+    assert train(warm, "moons", "steady", {"n_steps": 4}).id == job
     assert warm.wait(job, PATIENCE).state == "done"
     assert warm.run(job).n_iter_ == 4
 
@@ -236,7 +237,7 @@ def test_missing_result_is_computed_again_on_request(warm):
 def test_the_worker_forgets_what_ended_or_was_set_aside_long_ago(client):
     now, left = time.time(), {}
     for days in (29, 31):
-        job = client.train("moons", "steady", seed=days).id
+        job = train(client, "moons", "steady", seed=days).id
         client.cancel(job)
         with client.store.database.writing() as connection:
             connection.execute("UPDATE jobs SET finished = ? WHERE id = ?", (now - days * DAY, job))

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from arml_core import load_dataset
 from arml_core.jobs import Client, StoreError, UnknownJob, new_key
 
+from ..job_requests import attack, certify, train
+
 TITLE, CONTENT = "patients.csv", b"name,label\nAnn,ill\n"
 
 
@@ -18,8 +20,8 @@ def hers(home, monkeypatch):
     monkeypatch.setenv("ARML_SHARED", "1")
     ann = Client(owner=new_key(), start=False)
     upload = dataclasses.replace(load_dataset("blobs", seed=9), group="file", name="file", title=TITLE)
-    run = ann.train(upload, "lfda").id
-    evaluation = ann.certify(run, 3).id
+    run = train(ann, upload, "lfda").id
+    evaluation = certify(ann, run, 3).id
     return [run, evaluation, upload.fingerprint, ann.add_file(CONTENT, TITLE), ann.visitor.tag]
 
 
@@ -38,8 +40,8 @@ def asked(client):
         client.dataset,
         client.dataset_label,
         client.file,
-        lambda guess: client.certify(guess, 5),
-        lambda guess: client.attack(guess, 1),
+        lambda guess: certify(client, guess, 5),
+        lambda guess: attack(client, guess, 1),
     ]
 
 

@@ -13,6 +13,7 @@ from arml_core.jobs.launch import start_worker, worker_pid
 from arml_core.jobs.paths import Paths
 from arml_core.learners.arml import ARML
 
+from ..job_requests import train
 from .busy import N_POINTS, SEED, TRAINING, in_the_middle
 from .conftest import PATIENCE, alive, child_of_job, children_of, eventually, kill, run_python
 from .learners import Steady
@@ -72,7 +73,7 @@ def test_children_killed_during_training_and_certification(busy):
 
 def test_arml_learns_the_same_metric_when_its_process_is_killed(home):
     client = Client()
-    job = client.train("iris", "arml", {"n_epochs": 2500}, seed=2).id
+    job = train(client, "iris", "arml", {"n_epochs": 2500}, seed=2).id
     eventually(lambda: "checkpoint" in client.log(job))
     kill(child_of_job(client, job))
     status = client.wait(job, PATIENCE)
@@ -87,7 +88,7 @@ def test_arml_learns_the_same_metric_when_its_process_is_killed(home):
 def test_everything_killed_at_once(home):
     code = """
 import time
-from arml_core.jobs import Client, launch
+from arml_core.jobs import Client
 from tests.jobs.busy import in_the_middle
 print(*in_the_middle(Client()), flush=True)
 time.sleep(600)
@@ -105,9 +106,10 @@ time.sleep(600)
 def test_server_killed_while_its_job_runs(home):
     code = """
 import time
-from arml_core.jobs import Client, launch
+from arml_core.jobs import Client
+from tests.job_requests import train
 client = Client()
-job = client.train("moons", "steady", {"n_steps": 300}).id
+job = train(client, "moons", "steady", {"n_steps": 300}).id
 while not client.status(job).done:
     time.sleep(0.02)
 print(job, flush=True)
@@ -126,7 +128,7 @@ time.sleep(600)
 
 def test_worker_that_is_stopped_gives_its_jobs_back_and_stays_stopped(home):
     client = Client()
-    job = client.train("moons", "steady", {"n_steps": 200}, seed=1).id
+    job = train(client, "moons", "steady", {"n_steps": 200}, seed=1).id
     eventually(lambda: client.status(job).done > 5)
     assert client.stop_worker()
     assert not client.worker().alive

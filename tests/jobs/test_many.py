@@ -12,13 +12,14 @@ N_PROCESSES = 2
 _CLIENTS = """
 from concurrent.futures import ThreadPoolExecutor
 from arml_core.jobs import Client
+from tests.job_requests import train
 
 def ask(number):
     client = Client(start=False)  # with a connection of its own
     for turn in range({turns}):
         # every job is asked for by two clients, with a priority that depends on the job alone
         for seed in (turn * {clients} + number, turn * {clients} + (number + 1) % {clients}):
-            client.train("moons", "steady", {{"n_steps": 1, "pause": 0.0}}, seed=seed, priority=seed % 3)
+            train(client, "moons", "steady", {{"n_steps": 1, "pause": 0.0}}, seed=seed, priority=seed % 3)
 
 with ThreadPoolExecutor(len({numbers})) as pool:
     list(pool.map(ask, {numbers}))
@@ -54,8 +55,9 @@ def test_two_hundred_jobs_from_eight_clients(home):
 def test_two_servers_on_one_home(home):
     code = """
 from arml_core.jobs import Client
+from tests.job_requests import train
 client = Client()
-job = client.train("moons", "steady", {"n_steps": 60}, seed=4)
+job = train(client, "moons", "steady", {"n_steps": 60}, seed=4)
 status = client.wait(job.id, 120)
 print(status.id, status.state, client.worker().pid, float(client.run(job.id).components_.sum()), flush=True)
 """

@@ -28,19 +28,20 @@ from arml_core.jobs.uploads import dataset_arrays, dataset_from
 from arml_core.jobs.workspace import Workspace
 from arml_core.radii import Radii
 
+from ..job_requests import attack, certify, train
 from .conftest import run_python
 
 
 def test_equal_work_has_an_equal_key_whatever_was_left_out(client):
-    first = client.train("moons", "arml", {"n_epochs": 1000})
-    same = client.train(load_dataset("moons"), "arml", {}, seed=0)
-    other = client.train("moons", "arml", {}, seed=1)
+    first = train(client, "moons", "arml", {"n_epochs": 1000})
+    same = train(client, load_dataset("moons"), "arml", {}, seed=0)
+    other = train(client, "moons", "arml", {}, seed=1)
     assert first.id == same.id != other.id
     assert len(client.list()) == 2
 
 
 def test_seed_of_a_learner_without_randomness_does_not_matter(client):
-    assert client.train("moons", "lfda", seed=1).id == client.train("moons", "lfda", seed=2).id
+    assert train(client, "moons", "lfda", seed=1).id == train(client, "moons", "lfda", seed=2).id
 
 
 @pytest.mark.parametrize(
@@ -61,27 +62,27 @@ def test_spec_survives_the_way_through_json(threat):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda c, r: c.train("moons", "perceptron"), "there is no learner 'perceptron'"),
-        (lambda c, r: c.train("moons", "arml", {"n_epochs": 0}), "n_epochs must be an integer"),
-        (lambda c, r: c.train("moons", "arml", {"speed": 1}), "no parameter 'speed'"),
-        (lambda c, r: c.certify(r, 2, "theorem1"), "needs odd K"),
-        (lambda c, r: c.attack(r, 1, "prayer"), "attack must be one of"),
-        (lambda c, r: c.attack(r, 1, "whitebox", options={"steps": 5}), "whitebox has no option 'steps'"),
-        (lambda c, r: c.certify(r, 3, "search", budget=-1.0), "budget must be a number of seconds"),
-        (lambda c, r: c.certify(r, 0), "n_neighbors must be an integer of at least 1"),
+        (lambda c, r: train(c, "moons", "perceptron"), "there is no learner 'perceptron'"),
+        (lambda c, r: train(c, "moons", "arml", {"n_epochs": 0}), "n_epochs must be an integer"),
+        (lambda c, r: train(c, "moons", "arml", {"speed": 1}), "no parameter 'speed'"),
+        (lambda c, r: certify(c, r, 2, "theorem1"), "needs odd K"),
+        (lambda c, r: attack(c, r, 1, "prayer"), "attack must be one of"),
+        (lambda c, r: attack(c, r, 1, "whitebox", options={"steps": 5}), "whitebox has no option 'steps'"),
+        (lambda c, r: certify(c, r, 3, "search", budget=-1.0), "budget must be a number of seconds"),
+        (lambda c, r: certify(c, r, 0), "n_neighbors must be an integer of at least 1"),
         (lambda c, r: c.status("../../etc/passwd"), "there is no job"),
         (lambda c, r: c.result("f" * 32), "there is no job"),
     ],
 )
 def test_what_cannot_work_is_refused_before_it_is_queued(client, ask, message):
-    run = client.train("moons", "euclidean").id
+    run = train(client, "moons", "euclidean").id
     with pytest.raises(ValueError, match=message):
         ask(client, run)
     assert len(client.list()) == 1
 
 
 def test_queue_goes_by_priority_then_by_turn(client):
-    asked = [(client.train("moons", "arml", seed=seed, priority=p).id, p) for seed, p in enumerate([0, 5, 0, 5, -1])]
+    asked = [(train(client, "moons", "arml", seed=seed, priority=p).id, p) for seed, p in enumerate([0, 5, 0, 5, -1])]
     expected = [job for job, _ in sorted(asked, key=lambda pair: -pair[1])]
     assert [status.id for status in client.list(("queued",))] == expected
     assert [client.status(job).position for job in expected] == [1, 2, 3, 4, 5]
@@ -91,8 +92,8 @@ def test_queue_goes_by_priority_then_by_turn(client):
 
 
 def test_evaluation_waits_for_its_training_and_fails_with_it(client):
-    run = client.train("moons", "arml")
-    evaluation = client.certify(run.id, 3)
+    run = train(client, "moons", "arml")
+    evaluation = certify(client, run.id, 3)
     queue = Queue(client.store.database)
     claim = queue.claim(True)
     assert claim.job == run.id
@@ -106,8 +107,8 @@ def test_evaluation_waits_for_its_training_and_fails_with_it(client):
 
 
 def test_jobs_for_a_gpu_take_turns_and_let_others_pass(client):
-    gpu = client.train("moons", "arml")
-    cpu = client.train("moons", "lfda")
+    gpu = train(client, "moons", "arml")
+    cpu = train(client, "moons", "lfda")
     queue, devices = Queue(client.store.database), Devices()
     devices.found(["cuda:0"])
     assert devices.take(True) == "cuda:0"
@@ -118,7 +119,7 @@ def test_jobs_for_a_gpu_take_turns_and_let_others_pass(client):
 
 
 def test_only_the_holder_of_the_lease_writes(client):
-    job = client.train("moons", "arml").id
+    job = train(client, "moons", "arml").id
     queue = Queue(client.store.database)
     old = queue.claim(True)
     assert queue.recover() == 1
@@ -135,7 +136,7 @@ def test_only_the_holder_of_the_lease_writes(client):
 
 
 def test_job_lost_twice_is_given_up_and_can_be_retried(client):
-    job = client.train("moons", "arml").id
+    job = train(client, "moons", "arml").id
     queue = Queue(client.store.database)
     for again in (1, 0):
         assert queue.claim(True).job == job
@@ -249,7 +250,7 @@ def test_newer_schema_is_refused_in_words(client):
 
 
 def test_older_schema_is_brought_up_to_date_with_its_jobs(client, monkeypatch):
-    job = client.train("moons", "arml").id
+    job = train(client, "moons", "arml").id
     client.store.database.close()
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE jobs ADD COLUMN colour TEXT;"))
     newer = Client(start=False)
@@ -275,7 +276,12 @@ def test_database_that_is_none_is_refused_in_words(client):
 
 
 def test_two_processes_may_create_the_store_at_once(home):
-    code = "from arml_core.jobs import Client; Client(start=False).train('moons', 'euclidean'); print('ok')"
+    code = """
+from arml_core.jobs import Client
+from tests.job_requests import train
+train(Client(start=False), "moons", "euclidean")
+print("ok")
+"""
     processes = [run_python(code) for _ in range(2)]
     assert [process.communicate(timeout=90)[0] for process in processes] == ["ok\n"] * 2
     assert len(Client(start=False).list()) == 1
@@ -325,7 +331,7 @@ def test_store_that_stays_locked_is_said_to_be_busy(tmp_path, monkeypatch):
 
 
 def test_result_of_an_unfinished_job_is_not_ready(client):
-    job = client.train("moons", "arml").id
+    job = train(client, "moons", "arml").id
     with pytest.raises(NotReady, match="is queued"):
         client.result(job)
 
@@ -360,7 +366,7 @@ def test_given_metric_whose_file_is_lost_is_put_back(client):
 
 def test_rows_finished_in_other_blocks_are_taken_over(client):
     """An interrupted evaluation may go on in a version that cuts the rows elsewhere."""
-    job = client.certify(client.add_metric("moons", np.eye(2)).id, 3).id
+    job = certify(client, client.add_metric("moons", np.eye(2)).id, 3).id
     workspace = Workspace(client.store.paths.work_of(job))
     whole = compute(client)
     workspace.remove()
@@ -403,5 +409,5 @@ def test_a_file_is_as_old_as_its_damage_once_it_was_set_aside(tmp_path):
 
 
 def test_run_spec_says_what_it_computes(client):
-    status = client.train("moons", "steady", {"n_steps": 5}, seed=3)
+    status = train(client, "moons", "steady", {"n_steps": 5}, seed=3)
     assert status.spec == RunSpec(load_dataset("moons").fingerprint, "steady", {"n_steps": 5, "pause": 0.01}, 3, "cpu")

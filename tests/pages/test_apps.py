@@ -22,6 +22,7 @@ from pages.components.shell import PAGES
 from pages.components.store import open_store
 from pages.components.visitor import GIVEN, PRIVATE
 
+from ..job_requests import train
 from .app import ROOT, address, alone
 
 
@@ -62,7 +63,7 @@ def test_start_lists_a_visitors_own_jobs_and_keeps_their_key(monkeypatch) -> Non
     client.stop_worker()  # the jobs stay in the queue
     data = replace(arml.load_dataset("iris"), group="file", title="[Log in](//a.b)", X_test=np.ones((2, 4)))
     for seed in range(7):
-        client.train(data, "arml", seed=seed)
+        train(client, data, "arml", seed=seed)
     hers = page("app", key=ann)
     rows = [str(row.proto.text) for row in hers.get("progress")]
     assert len(rows) == 5

@@ -19,6 +19,7 @@ from pages.components.certify import files, saved_runs
 from pages.components.markdown import JOINER, escaped
 from pages.components.visitor import GIVEN, PRIVATE
 
+from ..job_requests import certify
 from .app import ROOT, address, alone
 
 SAMPLES = ROOT / "data" / "samples"
@@ -450,7 +451,7 @@ def test_a_run_is_offered_however_many_evaluations_came_after_it(monkeypatch) ->
     client = Client(start=False)
     run = client.add_metric("moons", np.diag([1.0, 3.0]), "An old one").id
     for k in (1, 3, 5):
-        job = client.certify(run, k, "votes").id
+        job = certify(client, run, k, "votes").id
         with client.store.database.writing() as connection:
             connection.execute("UPDATE jobs SET state = 'done', finished = ? WHERE id = ?", (2e9 + k, job))
     assert run in saved_runs.saved_runs()

@@ -14,11 +14,11 @@ from arml_core.jobs import Client, PointsSpec
 from arml_core.learners.storage import save_metric
 from arml_core.neural import NetworkCurve
 from arml_core.reproduce import figure2
-from arml_core.reproduce.figure2 import Curve
+from arml_core.reproduce.figure2 import NetworkRequest
 from arml_core.reproduce.plan import PlanStep
 from arml_core.reproduce.report import DOCUMENT
 from arml_core.reproduce.result_files import kept_metric
-from arml_core.reproduce.run import compute, training_of
+from arml_core.reproduce.run import compute
 from arml_core.results import read_results, write_results
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +42,9 @@ def silent(line):
 
 def test_networks_are_jobs_too(client, tmp_path):
     """Asked for twice, computed once; the radii are those of the same network trained here."""
-    curves = [Curve(NetworkCurve(sigma, hidden=(8,), epochs=2, samples=50, seed=3), 12) for sigma in (None, 0.3)]
+    curves = [
+        NetworkRequest(NetworkCurve(sigma, hidden=(8,), epochs=2, samples=50, seed=3), 12) for sigma in (None, 0.3)
+    ]
     data = load_dataset("iris")
     x, y = data.evaluation(12)
     for curve in curves:
@@ -134,7 +136,7 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     knn = MahalanobisKNN(11, metric=Metric.from_components(other)).fit(data.X_train, data.y_train)
     np.testing.assert_allclose(found.lower, knn.certify(x, y, method="votes").lower, rtol=1e-6, atol=1e-9)
     assert path.stat().st_mtime_ns == written  # a file that holds this metric is not written anew
-    assert kept_metric(tmp_path, "iris", training_of(changed)) is None
+    assert kept_metric(tmp_path, "iris", changed.training(data.fingerprint)) is None
 
 
 def test_what_fails_is_named_and_the_rest_goes_on(client, tmp_path):

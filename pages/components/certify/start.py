@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.jobs import Client, StoreError
+from arml_core.jobs import Client, RunSpec, StoreError
 
 from ..visitor import write_client
 from .choices import Asked, change, current, look, open_steps, parameters_of
@@ -48,10 +48,8 @@ def _ask(client: Client, asked: Asked, prepared: PreparedTable) -> tuple[str, ..
     spec, attack = certificate_of(asked, prepared, run), attack_of(asked, prepared, run)
     if not prepared.leave_one_out:
         client.add_points(rows.X, rows.y if spec.points.labels else None, points_title(rows))
-    certificate = client.certify(run, spec.n_neighbors, spec.method, spec.threat, spec.points, spec.budget).id
-    if attack is None:
-        return run, certificate
-    return run, certificate, client.attack(run, attack.n_neighbors, attack.method, attack.threat, attack.points).id
+    certificate = client.submit(spec).id
+    return (run, certificate) if attack is None else (run, certificate, client.submit(attack).id)
 
 
 def run_of(client: Client, asked: Asked, prepared: PreparedTable) -> str:
@@ -60,7 +58,8 @@ def run_of(client: Client, asked: Asked, prepared: PreparedTable) -> str:
     if asked.mode == "run":
         return asked.run
     if asked.metric != "run":
-        return client.train(prepared.dataset, asked.metric, parameters_of(asked), asked.seed).id
+        fingerprint = client.add_dataset(prepared.dataset)
+        return client.submit(RunSpec(fingerprint, asked.metric, parameters_of(asked), asked.seed)).id
     status = client.status(asked.run)
     if status.dataset == prepared.dataset.fingerprint:
         return asked.run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from arml_core.comparison import BEST, NONE
-from arml_core.jobs import PointsSpec, StoreError
+from arml_core.jobs import EvaluationSpec, PointsSpec, StoreError
 from arml_core.threat import ThreatModel
 
 from ..markdown import escaped
@@ -81,9 +81,9 @@ def _ask(run: Run, k: int, norm: str, certificate: str, attack: str | None, n: i
         else:
             part = "evaluation" if len(client.dataset(run.job.dataset).X_test) else "train"
         points = PointsSpec(part, n)  # type: ignore[arg-type]
-        client.certify(run.job.id, k, certificate, threat, points)
+        client.submit(EvaluationSpec("certify", run.job.id, k, certificate, threat, points))
         if attack is not None:
-            client.attack(run.job.id, k, attack, threat, points)
+            client.submit(EvaluationSpec("attack", run.job.id, k, attack, threat, points))
         shown = CHOICES.current().runs
         if shown is not None and run.key not in shown:
             CHOICES.update(runs=(*shown, run.key))

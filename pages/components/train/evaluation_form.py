@@ -9,7 +9,7 @@ import streamlit as st
 from arml_core.attacks.boundary import STEPS
 from arml_core.certificates import METHODS
 from arml_core.comparison import CERTIFICATES as TIGHTEST
-from arml_core.jobs import JobStatus, PointsSpec, StoreError
+from arml_core.jobs import EvaluationSpec, JobStatus, PointsSpec, StoreError
 from arml_core.threat import ThreatModel
 
 from ..markdown import escaped
@@ -170,10 +170,15 @@ def _start(run: str, chosen: Chosen, offer: Offer) -> None:
     points = points_spec(chosen, offer)
     try:
         client = write_client()
-        asked = client.certify(run, chosen.k, certificate_for(chosen, box), threat, points, chosen.budget)
+        method = certificate_for(chosen, box)
+        asked = client.submit(EvaluationSpec("certify", run, chosen.k, method, threat, points, chosen.budget))
         if chosen.attack != "none":
             options = {"steps": chosen.steps} if chosen.attack == "boundary" else {}
-            client.attack(run, chosen.k, chosen.attack, threat, points, chosen.attack_seed, options)
+            client.submit(
+                EvaluationSpec(
+                    "attack", run, chosen.k, chosen.attack, threat, points, seed=chosen.attack_seed, options=options
+                )
+            )
     except (ValueError, StoreError) as reason:
         st.session_state[FAILED] = f"It was not started: {escaped(str(reason))}"
         return

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from arml_core.jobs import Client, JobStatus
+from arml_core.jobs import Client, JobStatus, RunSpec
 from arml_core.jobs.capacity import Limits
 from arml_core.jobs.learners import entry_of
 from arml_core.learners.estimation import Estimate, duration, estimate, gigabytes, refusal
@@ -112,9 +112,8 @@ def start(client: Client, plan: Plan, device: str) -> list[JobStatus]:
     """Queue every training of the plan that fits."""
     asked = []
     for training in plan.accepted:
-        source: Any = training.offer.key
-        if training.offer.group == "file":
-            source = client.dataset(training.offer.key)
+        offer = training.offer
+        fingerprint = client.add_dataset(client.dataset(offer.key) if offer.group == "file" else offer.key)
         for seed in training.seeds:
-            asked.append(client.train(source, training.entry.name, training.parameters, seed, device))
+            asked.append(client.submit(RunSpec(fingerprint, training.entry.name, training.parameters, seed, device)))
     return asked

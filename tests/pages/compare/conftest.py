@@ -15,6 +15,7 @@ from pages.components.compare import catalogue
 from pages.components.store import open_store
 from tests.jobs.conftest import end_worker
 
+from ...job_requests import attack, certify, train
 from .compare_page import EVERY, PATIENCE
 
 
@@ -56,13 +57,13 @@ def computed(tmp_path_factory) -> Iterator[dict[str, str]]:
         patch.setenv("ARML_HOME", str(home))
         patch.setenv("OMP_NUM_THREADS", "1")
         client = Client()
-        run = client.train("iris", "euclidean").id
+        run = train(client, "iris", "euclidean").id
         points = PointsSpec("evaluation", 24)
         jobs = {
             "run": run,
-            "votes": client.certify(run, 3, "votes", points=points).id,
-            "whitebox": client.attack(run, 3, "whitebox", points=PointsSpec("evaluation", 15)).id,
-            "exact": client.certify(run, 1, "exact", points=points).id,
+            "votes": certify(client, run, 3, "votes", points=points).id,
+            "whitebox": attack(client, run, 3, "whitebox", points=PointsSpec("evaluation", 15)).id,
+            "exact": certify(client, run, 1, "exact", points=points).id,
         }
         for job in jobs.values():
             assert client.wait(job, PATIENCE).state == "done"

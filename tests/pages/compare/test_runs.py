@@ -23,6 +23,7 @@ from pages.components.compare.panels import made_table
 from pages.components.compare.snippet import computed_lines, computed_words, stored_lines
 from pages.components.store import open_store
 
+from ...job_requests import certify, train
 from ..app import ROOT, address
 from .compare_page import PATIENCE, charts_of, column, made, page, words
 
@@ -178,7 +179,7 @@ def unfinished(ships: Any) -> tuple[Client, str, str]:
     client = Client(start=False)
     client.stop_worker()  # looking at the page must not start one
     run = client.add_metric("iris", np.eye(4), "Mine").id
-    return client, run, client.certify(run, 3, "votes", points=PointsSpec("evaluation", 30)).id
+    return client, run, certify(client, run, 3, "votes", points=PointsSpec("evaluation", 30)).id
 
 
 def set_state(client: Client, job: str, state: str, done: int) -> None:
@@ -266,8 +267,8 @@ def test_a_training_that_ended_without_a_metric_is_no_run(ships) -> None:
     ships([])
     client = Client(start=False)
     client.stop_worker()
-    run = client.train("iris", "nca", seed=1).id
-    client.certify(run, 3, points=PointsSpec("evaluation", 5))
+    run = train(client, "iris", "nca", seed=1).id
+    certify(client, run, 3, points=PointsSpec("evaluation", 5))
     assert [found.key for found in load_catalogue().own] == [run[:12]]
     client.cancel(run)
     assert load_catalogue().own == ()

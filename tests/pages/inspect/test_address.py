@@ -18,6 +18,7 @@ from pages.components.inspect.snippet import metric_lines, point_lines
 from pages.components.inspect.sources import load_catalogue, resolve
 from pages.components.inspect.study import PointQuestion, PreparedSource, begin, pursue
 
+from ...job_requests import train
 from ..app import address
 from .inspect_page import RNG, blobs, charts, page, quiet, settled, tile, uploaded, words
 
@@ -59,7 +60,7 @@ def test_a_run_that_is_not_there_has_its_own_words() -> None:
     client = Client(start=False)
     iris = client.add_metric("iris", np.eye(4), title="For iris")
     assert f"The metric '{iris.id[:12]}' is for Iris, not for Digits 8×8" in words(page(metric=iris.id[:12]))
-    waiting = client.train("digits", "nca")
+    waiting = train(client, "digits", "nca")
     assert f"The run {waiting.id[:12]} is queued, so it has no metric yet" in words(page(metric=waiting.id[:12]))
 
 

@@ -10,6 +10,7 @@ from arml_core.jobs import Client
 from pages.components.store import open_store
 from tests.browser.dashboard import stop_worker
 
+from ...job_requests import train
 from .train_page import PATIENCE
 
 
@@ -40,6 +41,6 @@ def run(home) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARML_HOME", str(home))
         client = Client()
-        asked = client.train("wine", "arml", {"n_epochs": 30}, seed=3, device="cpu")
+        asked = train(client, "wine", "arml", {"n_epochs": 30}, seed=3, device="cpu")
         assert client.wait(asked.id, PATIENCE).state == "done"
     return asked.id

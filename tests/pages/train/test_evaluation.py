@@ -29,14 +29,15 @@ from pages.components.train.evaluation_curves import compare_query, lines_of
 from pages.components.train.evaluation_form import certificate_for, points_spec, supported
 from pages.components.train.snippet import evaluation_lines
 
+from ...job_requests import attack, certify, train
 from .train_page import PATIENCE, offer, page, status, texts
 
 
 def test_the_python_lines_of_an_evaluation_print_its_numbers(client, run: str) -> None:
     points, threat = PointsSpec("evaluation", 20), arml.ThreatModel("linf", box=(0.0, 1.0))
     jobs = [
-        client.certify(run, 3, "votes", threat, points),
-        client.attack(run, 3, "boundary", threat, points, seed=5, options={"steps": 40}),
+        certify(client, run, 3, "votes", threat, points),
+        attack(client, run, 3, "boundary", threat, points, seed=5, options={"steps": 40}),
     ]
     for job in jobs:
         assert client.wait(job.id, PATIENCE).state == "done"
@@ -49,7 +50,7 @@ def test_the_python_lines_of_an_evaluation_print_its_numbers(client, run: str) -
 
 
 def test_the_python_lines_about_the_own_answers_leave_the_labels_out(client, run: str) -> None:
-    job = client.certify(run, 5, "votes", points=PointsSpec("train", 40, labels=False))
+    job = certify(client, run, 5, "votes", points=PointsSpec("train", 40, labels=False))
     assert client.wait(job.id, PATIENCE).state == "done"
     printed = io.StringIO()
     with redirect_stdout(printed):
@@ -59,7 +60,7 @@ def test_the_python_lines_about_the_own_answers_leave_the_labels_out(client, run
 
 def test_no_python_lines_are_given_for_the_rows_of_a_file(client, run: str) -> None:
     data = arml.load_dataset("wine")
-    job = client.certify(run, 5, "votes", points=client.add_points(data.X_test[:4], data.y_test[:4]))
+    job = certify(client, run, 5, "votes", points=client.add_points(data.X_test[:4], data.y_test[:4]))
     assert client.wait(job.id, PATIENCE).state == "done"
     app = page(job=run, curve=job.id)
     app.session_state["train_open_curve_python"] = True
@@ -115,7 +116,7 @@ def test_the_way_to_compare_leads_to_the_attacker_that_is_drawn(threat: dict, li
 
 def test_curves_under_way_are_drawn_on_the_points_both_sides_have(client, run: str) -> None:
     points = PointsSpec("evaluation", 25)
-    certified, attacked = client.certify(run, 3, points=points), client.attack(run, 3, points=points)
+    certified, attacked = certify(client, run, 3, points=points), attack(client, run, 3, points=points)
     for job in (certified, attacked):
         assert client.wait(job.id, PATIENCE).state == "done"
     whole, part = client.evaluation(certified.id), client.evaluation(attacked.id)
@@ -164,7 +165,7 @@ def test_groups_that_words_do_not_tell_apart_are_counted_from_the_oldest() -> No
 
 def test_radii_about_labels_and_about_the_own_answers_have_a_chart_each(client, run: str) -> None:
     labelled, own = (
-        client.certify(run, 5, "votes", points=PointsSpec("train", 40, labels=labels)) for labels in (True, False)
+        certify(client, run, 5, "votes", points=PointsSpec("train", 40, labels=labels)) for labels in (True, False)
     )
     for job in (labelled, own):
         assert client.wait(job.id, PATIENCE).state == "done"
@@ -178,7 +179,7 @@ def test_radii_about_labels_and_about_the_own_answers_have_a_chart_each(client, 
 
 def test_the_caption_speaks_of_what_is_drawn_and_tiles_name_their_certificate(client, run: str) -> None:
     points = PointsSpec("evaluation", 9)
-    asked = {method: client.certify(run, 1, method, points=points) for method in ("exact", "votes")}
+    asked = {method: certify(client, run, 1, method, points=points) for method in ("exact", "votes")}
     for job in asked.values():
         assert client.wait(job.id, PATIENCE).state == "done"
     app = page(job=run, curve=asked["votes"].id)
@@ -215,7 +216,7 @@ def test_only_certificates_that_exist_are_offered_the_tightest_first() -> None:
 
 
 def test_certificates_are_offered_for_the_largest_k_where_the_address_asks_for_more(client) -> None:
-    run = client.train("seven_points", "euclidean", device="cpu")
+    run = train(client, "seven_points", "euclidean", device="cpu")
     assert client.wait(run.id, PATIENCE).state == "done"
     app = page(job=run.id, k="11", certificate="theorem1", attack="none")
     assert app.number_input(key="train_k").value == 6

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arml_core.datasets import read_dataset
-from arml_core.jobs import Client, PointsSpec, new_key
+from arml_core.jobs import Client, NetworkSpec, PointsSpec, new_key
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from arml_core.neural import NetworkCurve
@@ -20,6 +20,7 @@ from pages.components.train.queue import selected_job
 from pages.components.train.snippet import training_lines
 from pages.components.train.words import BADGES, progress_words, seed_words, state_words, under_way
 
+from ...job_requests import certify, train
 from ..app import address
 from .train_page import PATIENCE, TABLE, drawn, offer, page, status, texts
 
@@ -108,7 +109,7 @@ def test_a_finished_training_leads_to_compare(run: str) -> None:
 
 
 def test_a_network_of_the_paper_is_no_training_of_a_metric(client, run: str, monkeypatch) -> None:
-    network = client.certify_network("iris", NetworkCurve(hidden=(4,), epochs=1), 5)
+    network = client.submit(NetworkSpec.of(client.add_dataset("iris"), 5, NetworkCurve(hidden=(4,), epochs=1)))
     monkeypatch.setattr(queue, "read_client", lambda: client)
     assert network.id in [job.id for job in client.list()]
     assert network.id not in [job.id for job in queue.listed()]
@@ -148,14 +149,14 @@ def test_an_uploaded_matrix_becomes_a_run_that_can_be_shown(client) -> None:
 def test_a_metric_is_called_by_its_own_name_whatever_the_files_is(client) -> None:
     data = replace(read_dataset(TABLE.encode(), label="label", name="x.csv"), title="data for me.csv")
     added = client.add_metric(data, np.eye(2), "Mine")
-    asked = client.certify(added.id, 1, "exact", points=PointsSpec("train", 5))
+    asked = certify(client, added.id, 1, "exact", points=PointsSpec("train", 5))
     assert client.wait(asked.id, PATIENCE).state == "done"
     assert client.evaluation(asked.id).learner_title == "Mine"
     assert "Mine, certified" in drawn(page(job=added.id))
 
 
 def test_a_training_whose_method_is_offered_no_longer_is_still_shown(client, run: str, monkeypatch) -> None:
-    asked = client.certify(run, 3, "votes", points=PointsSpec("evaluation", 5))
+    asked = certify(client, run, 3, "votes", points=PointsSpec("evaluation", 5))
     assert client.wait(asked.id, PATIENCE).state == "done"
     monkeypatch.delitem(LEARNERS, "arml")
     app = page(job=run, methods="nca", curve=asked.id)
@@ -203,7 +204,7 @@ def test_an_uploaded_matrix_is_never_unpickled() -> None:
 
 
 def test_two_visitors_of_a_shared_app_see_what_they_may_and_no_more(monkeypatch, client) -> None:
-    public = client.train("circles", "arml", {"n_epochs": 12}, seed=1, device="cpu")
+    public = train(client, "circles", "arml", {"n_epochs": 12}, seed=1, device="cpu")
     client.wait(public.id, PATIENCE)
     monkeypatch.setenv("ARML_SHARED", "1")
     ann, bob = new_key(), new_key()

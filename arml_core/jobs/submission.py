@@ -1,0 +1,68 @@
+"""From a spec to a row of the queue: title, scope and executor follow from the spec and from what the store has."""
+
+from __future__ import annotations
+
+import os
+
+from .learners import entry_of
+from .open_store import Store
+from .owners import PUBLIC, Visitor
+from .spec import EvaluationSpec, NetworkSpec, RunSpec, Spec
+from .store.requests import Request
+
+
+def dask_address() -> str:
+    """The scheduler that new jobs are computed on: ``ARML_DASK``, empty for this machine."""
+    return os.environ.get("ARML_DASK", "").strip()
+
+
+def request_for(spec: Spec, priority: int, store: Store, visitor: Visitor) -> Request:
+    """What is queued for a spec; a ValueError if it cannot work or if the visitor may not see what it refers to.
+
+    Work on a visitor's upload, or on rows they brought, is private to them; all else is public.
+    """
+    spec = spec.normalised()
+    if isinstance(spec, EvaluationSpec):
+        return _evaluation(spec, priority, store, visitor)
+    scope = store.contents.find_scope(spec.dataset, visitor)
+    data = store.contents.dataset_title(spec.dataset, scope)
+    if isinstance(spec, NetworkSpec):
+        title = f"ReLU network ({spec.curve().title}) on {data}"
+        return Request(spec, scope, title, spec.dataset, scope, priority=priority)
+    return _training(spec, priority, scope, data)
+
+
+def _training(spec: RunSpec, priority: int, scope: str, data: str) -> Request:
+    return Request(
+        spec,
+        scope,
+        f"{entry_of(spec.learner).title} on {data}",
+        spec.dataset,
+        scope,
+        executor=dask_address(),
+        accelerated=spec.device != "cpu",
+        priority=priority,
+    )
+
+
+def _evaluation(spec: EvaluationSpec, priority: int, store: Store, visitor: Visitor) -> Request:
+    run = store.job(spec.run, visitor)
+    if run["kind"] != "train":
+        raise ValueError(f"job {spec.run} is not a training; certify and attack need one")
+    scope = run["scope"]
+    if spec.points.digest is not None:
+        found = store.contents.find_scope(spec.points.digest, visitor)
+        scope = found if found != PUBLIC else scope
+    executor = dask_address()
+    return Request(
+        spec,
+        scope,
+        f"{spec.kind.capitalize()} ({spec.method}, K = {spec.n_neighbors}): {run['title']}",
+        run["dataset"],
+        run["dataset_scope"],
+        points=spec.points.digest,
+        needs=spec.run,
+        executor=executor,
+        accelerated=not executor,
+        priority=priority,
+    )
