@@ -126,6 +126,15 @@ def test_only_numerics_computes_with_the_unit_roundoff(path):
         assert not names & {"gamma", "UNIT_ROUNDOFF"}
 
 
+def test_no_module_needs_what_only_some_systems_have():
+    """The project is declared for macOS and Windows, too: such a module may only be imported inside a function."""
+    for path in [*ENGINE, *PAGES]:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert not [
+            line for line in lines if re.match(r"(import|from) (fcntl|resource|pwd|grp|termios|msvcrt)\b", line)
+        ]
+
+
 def test_importing_the_engine_loads_no_dashboard():
     """What the files say, checked at run time, third-party imports included."""
     code = "import sys, arml_core; print(sorted({'streamlit', 'plotly', 'metric_learn', 'pytest'} & set(sys.modules)))"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import resource
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -41,7 +41,16 @@ def run(arguments: argparse.Namespace) -> None:
         data = load_dataset(name)
         metric = _metric(data, arguments.metric)
         _bench_dataset(data, metric, arguments.points, arguments.pairs_points)
-    print(f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
+    _print_peak_memory()
+
+
+def _print_peak_memory() -> None:
+    try:
+        import resource  # not on Windows, where nothing is printed
+    except ImportError:
+        return
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
+    print(f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30:.2f} GB")
 
 
 def _metric(data: Dataset, file: str | None) -> Metric:

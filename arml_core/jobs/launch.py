@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .lock import Lock
 from .paths import Paths
 from .pool import import_path
 from .store.database import Database
 from .store.worker_row import WorkerRow
+from .worker_lock import WorkerLock
 
 LOG_LIMIT = 2**20
 STOP_SECONDS = 8.0
@@ -39,7 +39,7 @@ class WorkerStatus:
 
 def worker_pid(paths: Paths) -> int | None:
     """The process that serves this folder, or None."""
-    return Lock(paths.lock).holder()
+    return WorkerLock(paths.lock).holder()
 
 
 def worker_status(paths: Paths, database: Database) -> WorkerStatus:

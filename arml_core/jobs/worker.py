@@ -7,19 +7,20 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
+
+import psutil
 
 from .capacity import Devices, Limits
 from .collect import tidy_up
 from .disk_reserve import keep_room, with_room
 from .errors import StoreError, WorkerRunning
 from .job_log import log_line
-from .lock import Lock
 from .paths import Paths
 from .pool import GRACE_SECONDS, Process, start_child
 from .store.database import Database
 from .store.queue import Queue
 from .store.worker_row import WorkerRow
+from .worker_lock import WorkerLock
 
 POLL_SECONDS = 0.05
 BEAT_SECONDS = 1.0
@@ -34,7 +35,7 @@ class Worker:
 
     def __init__(self, paths: Paths, limits: Limits, idle_seconds: float = IDLE_SECONDS) -> None:
         self._paths, self._limits, self._idle_seconds = paths, limits, idle_seconds
-        self._lock = Lock(paths.lock)
+        self._lock = WorkerLock(paths.lock)
         self._children: list[Process] = []
         self._devices = Devices()
         self._unsaved: list[tuple[str, str, str, str]] = []
@@ -213,8 +214,8 @@ def _how_it_ended(child: Process) -> str:
 def _resident(pid: int) -> int:
     """Bytes of memory a process holds, 0 where that cannot be told."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
         return 0
 
 

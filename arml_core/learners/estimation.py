@@ -7,7 +7,6 @@ not run a fixed number, a typical one is assumed (see `TYPICAL_ITERATIONS`).
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
 from .arml import FULL_BATCH, LARGE_BATCH
@@ -84,10 +84,10 @@ def estimate(
     return Estimate(seconds + work.seconds, int(BASE_BYTES + data + work.memory))
 
 
-def memory_available() -> int | None:
-    """Bytes a new process can have on this machine or in this container; None where that cannot be told."""
-    limits = [limit for limit in (_free_memory(), _container_room()) if limit is not None]
-    return min(limits, default=None)
+def memory_available() -> int:
+    """Bytes a new process can have on this machine or in this container."""
+    free, room = int(psutil.virtual_memory().available), _container_room()
+    return free if room is None else min(free, room)
 
 
 def refusal(needed: Estimate, available: int | None) -> str | None:
@@ -95,18 +95,6 @@ def refusal(needed: Estimate, available: int | None) -> str | None:
     if available is None or needed.memory <= available:
         return None
     return f"it needs about {gigabytes(needed.memory)} of memory, and {gigabytes(available)} are free"
-
-
-def _free_memory() -> int | None:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, ValueError, StopIteration):
-        pass
-    try:  # not Linux: all there is, which is the best guess
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def _container_room(folder: Path = Path("/sys/fs/cgroup")) -> int | None:

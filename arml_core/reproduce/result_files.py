@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import platform
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from ..datasets.base import content_hash
 from ..jobs.spec import RunSpec
@@ -22,6 +21,7 @@ from ..numerics.threads import cores
 from ..results import Evaluation, read_results, write_results
 
 METRICS = "metrics"
+LOCK = ".lock"
 LARGEST_METRIC = 256
 """Metrics of more features are megabytes: they are trained again instead of kept."""
 HASH = 16
@@ -111,12 +111,8 @@ def metric_file(folder: Path, evaluation: Evaluation) -> Path | None:
 def _alone(folder: Path) -> Iterator[None]:
     """Two commands that add to the same file take turns."""
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with FileLock(folder / LOCK):
         yield
-    finally:
-        os.close(handle)
 
 
 def _place(evaluation: Evaluation) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from arml_core.jobs import Client, DamagedFile, NotReady, PointsSpec, RunSpec, S
 from arml_core.jobs.capacity import Devices
 from arml_core.jobs.eta import TimeLeft
 from arml_core.jobs.files import read_arrays, set_aside, write_arrays
-from arml_core.jobs.lock import Lock
 from arml_core.jobs.reporter import Reporter
 from arml_core.jobs.shards import shards
 from arml_core.jobs.spec import EvaluationSpec, canonical, key_of, spec_from
@@ -25,6 +24,7 @@ from arml_core.jobs.store.database import Database
 from arml_core.jobs.store.queue import Queue
 from arml_core.jobs.tasks import JobContext, run_job
 from arml_core.jobs.uploads import dataset_arrays, dataset_from
+from arml_core.jobs.worker_lock import WorkerLock
 from arml_core.jobs.workspace import Workspace
 from arml_core.radii import Radii
 
@@ -226,12 +226,12 @@ def test_lock_is_free_after_a_violent_end(tmp_path):
     path = tmp_path / "lock"
     code = f"""
 from pathlib import Path; import time
-from arml_core.jobs.lock import Lock
-lock = Lock(Path({str(path)!r})); lock.acquire()
+from arml_core.jobs.worker_lock import WorkerLock
+lock = WorkerLock(Path({str(path)!r})); lock.acquire()
 print('held', flush=True); time.sleep(60)"""
     process = run_python(code)
     assert process.stdout.readline() == "held\n"
-    lock = Lock(path)
+    lock = WorkerLock(path)
     assert lock.holder() == process.pid
     assert not lock.acquire()
     process.kill()
