@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -17,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .atomic_write import atomic_write
 from .npz import read_npz
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
@@ -110,9 +110,7 @@ def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, about=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    fresh.write_bytes(buffer.getvalue())
-    fresh.replace(path)
+    atomic_write(path, buffer.getbuffer())
 
 
 def read_results(path: Path) -> tuple[Evaluation, ...]:

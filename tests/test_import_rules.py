@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 LAYERS = [  # a part may import its own layer and the ones above it in this list
-    {"numerics", "errors", "progress", "device", "home", "npz"},
+    {"numerics", "errors", "progress", "device", "home", "npz", "atomic_write"},
     {"metric", "threat", "datasets"},
     {"neighbors", "checks", "radii"},
     {"certificates", "attacks"},

@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..atomic_write import TEMPORARY
 from .files import remove_tree
 from .owners import DAY
-from .paths import TEMPORARY, Paths
+from .paths import Paths
 from .store.database import Database
 from .store.removal import Removal
 

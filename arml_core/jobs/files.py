@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,39 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic_write import atomic_write
 from ..npz import read_npz
 from .errors import DamagedFile
-from .paths import TEMPORARY
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write a .npz under a temporary name, flush it to the disk and rename it; returns its sha256.
-
-    There is one temporary name per destination and thread, so an interrupted write leaves at most one file.
-    """
+    """Write a .npz that is whole or absent; returns its sha256."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **{name: np.asarray(array) for name, array in arrays.items()})
     content = buffer.getbuffer()
-    write_bytes(path, content)
-    return hashlib.sha256(content).hexdigest()
-
-
-def write_bytes(path: Path, content: bytes | memoryview) -> None:
-    """The same for plain bytes."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}{TEMPORARY}")
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:  # also a full disk or a cancel must leave nothing behind
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
+    atomic_write(path, content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def read_arrays(path: Path, sha256: str | None = None) -> Arrays:
@@ -86,11 +67,3 @@ def remove_tree(folder: Path) -> None:
         folder.rmdir()
     except OSError:  # somebody put a file there again: the next collection takes it
         return
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

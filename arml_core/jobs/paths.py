@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..atomic_write import TEMPORARY
 from ..home import home
 
-TEMPORARY = ".tmp"
-"""How the name of a file ends that is not yet in its place."""
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}(?:[0-9a-f]{32})?\Z")
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic_write import TEMPORARY
 from ..radii import Radii
 from .errors import DamagedFile
 from .files import read_arrays, remove_tree, write_arrays
 from .job_log import log_line
-from .paths import TEMPORARY
 from .reporter import Pacer
 
 CHECKPOINT_SECONDS = 10.0

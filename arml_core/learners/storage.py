@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic_write import atomic_write
 from ..metric import Metric, as_metric
 from ..npz import TooLarge, read_npz
 from ..numerics.arrays import FloatArray
@@ -74,7 +75,10 @@ def save_metric(
         "fingerprint": fingerprint,
         "seed": seed,
     }
-    _write_whole(Path(path), {"components": components, "info": np.array(json.dumps(info, ensure_ascii=False))})
+    buffer = io.BytesIO()
+    text = np.array(json.dumps(info, ensure_ascii=False))
+    np.savez_compressed(buffer, allow_pickle=False, components=components, info=text)
+    atomic_write(Path(path), buffer.getbuffer())
 
 
 def load_metric(path: str | os.PathLike[str], n_features: int | None = None) -> SavedMetric:
@@ -95,18 +99,6 @@ def load_metric(path: str | os.PathLike[str], n_features: int | None = None) -> 
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from error
     return saved
-
-
-def _write_whole(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write to a temporary name beside `path` and rename: a reader sees the old file or the new one."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-        os.replace(temporary, path)
-    except BaseException:  # Ctrl-C too must leave nothing behind
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _read_npz(file: Path, most: int) -> SavedMetric:

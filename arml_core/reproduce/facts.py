@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ..atomic_write import atomic_write
 from ..datasets import load_dataset
 from ..jobs.capacity import Limits
 from ..jobs.client import Client
@@ -120,4 +121,5 @@ def _circumstances() -> dict[str, Any]:
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    atomic_write(path, text.encode())
