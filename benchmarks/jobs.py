@@ -25,7 +25,7 @@ from typing import Any
 from arml_core import load_dataset
 from arml_core.datasets import Dataset
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpec
-from arml_core.jobs.pool import import_path
+from arml_core.jobs.child_process import import_path
 from arml_core.jobs.store.queue import Queue
 
 TABS, WATCH_SECONDS = 10, 20.0

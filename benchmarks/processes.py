@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from arml_core.jobs.launch import worker_pid
 from arml_core.jobs.paths import Paths
+from arml_core.jobs.worker_process import worker_pid
 
 
 def family(home: Path) -> list[int]:

@@ -32,10 +32,10 @@ from .files import write_arrays
 from .job_log import log_line
 from .paths import Paths
 from .reporter import Paused, Reporter
+from .run_job import JobContext, RunDamaged, run_job
 from .states import CANCELLED, FAILED
 from .store.database import Database
 from .store.queue import Queue
-from .tasks import JobContext, RunDamaged, run_job
 from .workspace import Workspace
 
 NICENESS = 10
@@ -44,7 +44,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Child:
-    """Orders in, answers out."""
+    """Reads orders, runs one job at a time and answers when it is free again."""
 
     def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
         self._orders, self._answers = orders, answers
@@ -55,7 +55,7 @@ class Child:
         self._paths = Paths.default()
         self._database = Database(self._paths.database)
         self._queue = Queue(self._database)
-        self._bench = JobContext(self._paths, self._database)
+        self._context = JobContext(self._paths, self._database)
 
     def serve(self) -> None:
         threading.Thread(target=self._listen, name="orders", daemon=True).start()
@@ -75,7 +75,7 @@ class Child:
                 with self._guard:
                     self._told[order["lease"]] = order["order"]
                     self._obey()
-        os._exit(1)  # the worker is gone; nobody would take an answer
+        os._exit(1)  # the worker is gone; the next one takes the job up from its checkpoint
 
     def _obey(self) -> None:
         """Pass an order to stop on to the job it is for, if that runs."""
@@ -102,7 +102,7 @@ class Child:
             log_line(f"{row['kind']} {row['title']}, attempt {row['attempt']}, process {os.getpid()}")
             try:
                 with reporter:
-                    arrays = run_job(self._bench, row, lease, device, reporter)
+                    arrays = run_job(self._context, row, lease, device, reporter)
                     reporter.phase("saving")
                     sha256 = write_arrays(draft, arrays)
                     reporter.check()
@@ -112,7 +112,7 @@ class Child:
                 Workspace(self._paths.work_of(job)).remove()
                 log_line("done")
             except Paused:
-                self._queue.give_back(job, lease, "the worker was stopped", counts=False)
+                self._queue.requeue(job, lease, "the worker was stopped", counts=False)
                 log_line("paused")
             except Cancelled:
                 state = CANCELLED
@@ -198,8 +198,8 @@ def niceness() -> int:
     return int(text) if text.isdigit() else NICENESS
 
 
-def step_back(by: int) -> None:
-    """Let everything else go first.
+def lower_priority(by: int) -> None:
+    """Let other processes have the processor first.
 
     Where Linux groups processes by session, the nice value only counts among processes of the same session; the
     session itself has one too. This child leads its own session, so nobody else is slowed down.
@@ -232,7 +232,7 @@ def main() -> None:
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
-    step_back(niceness())
+    lower_priority(niceness())
     faulthandler.enable()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     orders = os.fdopen(os.dup(0), "rb")

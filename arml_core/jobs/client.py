@@ -13,10 +13,9 @@ from ..datasets import Dataset, DatasetInfo, dataset_info, load_dataset
 from ..metric import as_metric
 from ..radii import Radii
 from ..results import Evaluation
-from .collect import Garbage, collect
 from .errors import DamagedFile, NotReady, NotYours, UnknownJob
 from .files import read_arrays, set_aside, write_arrays
-from .launch import WorkerStatus, start_worker, stop_worker, worker_pid, worker_status
+from .garbage_collection import Garbage, collect_garbage
 from .open_store import Store
 from .owners import Visitor
 from .results import History, RunResult, evaluation_of, history_from, history_of, network_evaluation, run_result
@@ -30,6 +29,7 @@ from .submission import dask_address, request_for
 from .titles import given_title
 from .training import run_arrays
 from .uploads import Upload
+from .worker_process import WorkerStatus, start_worker, stop_worker, worker_pid, worker_status
 from .workspace import read_parts
 
 POLL_SECONDS = 0.05
@@ -243,7 +243,7 @@ class Client:
         if self.visitor.shared:
             raise NotYours("only whoever runs the app can clean up")
         older_than = None if older_than_days is None else older_than_days * 86_400
-        return collect(self.store.paths, self.store.database, dry_run, older_than)
+        return collect_garbage(self.store.paths, self.store.database, dry_run, older_than)
 
     # the worker -------------------------------------------------------------------------------------------------
 

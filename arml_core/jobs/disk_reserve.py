@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 
 
 def keep_room(path: Path) -> None:
-    """Fill the reserve if it is not there; a disk that has no room for it has no room to keep."""
+    """Fill the reserve if it is not there. On a disk without room for it there is none, and nothing fails."""
     try:
         if path.exists() and path.stat().st_size == SIZE:
             return

@@ -1,4 +1,4 @@
-"""What can go wrong around a job, each with a sentence that says what to do."""
+"""What can go wrong around a job; the message of each says what to do."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +47,20 @@ class EvaluationRows:
         )
 
 
+@dataclass(frozen=True)
+class PendingEvaluation:
+    """What is left to compute of an evaluation: `blocks` of `rows`, given by their indices.
+
+    `done` rows were finished before.
+    """
+
+    reference: ReferenceData
+    spec: EvaluationSpec
+    rows: EvaluationRows
+    blocks: Sequence[IntArray]
+    done: int
+
+
 def rows_of(
     dataset: Dataset, points: PointsSpec, given: tuple[NDArray[Any], NDArray[Any] | None] | None
 ) -> EvaluationRows:
@@ -79,7 +94,7 @@ def classifier(reference: ReferenceData, n_neighbors: int, device: str = "auto")
     return MahalanobisKNN(n_neighbors=n_neighbors, metric=metric, device=device).fit(reference.X, reference.y)
 
 
-def compute(
+def evaluate_block(
     knn: MahalanobisKNN, spec: EvaluationSpec, rows: EvaluationRows, index: IntArray, callback: Callback | None = None
 ) -> Radii:
     """The radii of one block; `index` names its rows within the whole."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from .collect import remove_expired
 from .errors import StoreError, UnknownJob
+from .garbage_collection import remove_expired
 from .owners import Visitor
 from .paths import Paths, checked
 from .store.database import Database, Row

@@ -20,7 +20,7 @@ DAY = 86_400.0
 UPLOADS_PER_KEY = 500 * 2**20
 """Bytes that one key may keep in shared mode: files, and the tables, query rows and metrics made of them.
 
-Nobody is known but by a key, and whoever comes without one gets a new one: this limits accidents, not ill will.
+It protects the disk from accidents only: whoever comes without a key gets a new one, with a limit of its own.
 """
 
 

@@ -71,7 +71,7 @@ def run_arrays(components: Any, history: Mapping[str, Any], n_iter: int) -> Arra
 
 
 def _try_cluster(spec: RunSpec, dataset: Dataset, executor: str, reporter: Reporter) -> Arrays | None:
-    """On the cluster if it has a GPU; a cluster that does not answer is no reason not to train here."""
+    """On the cluster if it has a GPU; None if it has none or does not answer, and the training runs here."""
     try:
         learned = train_on_gpu(executor, spec, dataset.X_train, dataset.y_train, reporter.callback)
     except ClusterError as error:

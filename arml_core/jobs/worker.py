@@ -11,12 +11,12 @@ from contextlib import suppress
 import psutil
 
 from .capacity import Devices, Limits
-from .collect import tidy_up
+from .child_process import GRACE_SECONDS, ChildProcess, start_child
 from .disk_reserve import keep_room, with_room
 from .errors import StoreError, WorkerRunning
+from .garbage_collection import collect_unneeded
 from .job_log import log_line
 from .paths import Paths
-from .pool import GRACE_SECONDS, Process, start_child
 from .store.database import Database
 from .store.queue import Queue
 from .store.worker_row import WorkerRow
@@ -36,7 +36,7 @@ class Worker:
     def __init__(self, paths: Paths, limits: Limits, idle_seconds: float = IDLE_SECONDS) -> None:
         self._paths, self._limits, self._idle_seconds = paths, limits, idle_seconds
         self._lock = WorkerLock(paths.lock)
-        self._children: list[Process] = []
+        self._children: list[ChildProcess] = []
         self._devices = Devices()
         self._unsaved: list[tuple[str, str, str, str]] = []
         self._stop = False
@@ -71,11 +71,11 @@ class Worker:
                 version = self._database.data_version()
                 if changed or version != self._seen:
                     self._seen = version
-                    self._follow_orders()
-                    self._give_out()
+                    self._pass_on_cancels()
+                    self._assign_jobs()
                 self._keep_spare()
-                self._now_and_then()
-            except StoreError as error:  # a full disk may be freed: go on, slowly
+                self._housekeeping()
+            except StoreError as error:  # somebody may free the full disk: try again, without filling the log
                 log_line(f"the store cannot be used: {error}")
                 time.sleep(1.0)
             if any(child.claim for child in self._children) or self._unsaved:
@@ -96,21 +96,21 @@ class Worker:
                 log_line(f"job {child.claim.job if child.claim else ''} did not stop by itself; its process is ended")
                 child.end()
             if child.popen.poll() is not None:
-                self._bury(child)
+                self._child_ended(child)
                 changed = True
             elif child.idle and (child.jobs >= MAX_JOBS_PER_CHILD or _resident(child.popen.pid) > MAX_IDLE_BYTES):
                 child.end()
                 self._children.remove(child)
         return changed
 
-    def _take_answer(self, child: Process, answer: dict[str, object]) -> bool:
+    def _take_answer(self, child: ChildProcess, answer: dict[str, object]) -> bool:
         if answer["event"] == "ready":
             child.ready, self._failed_starts = True, 0
             names = answer["devices"]
             self._devices.found(names if isinstance(names, list) else [])
         elif answer["event"] == "free":
             self._devices.give(child.device)
-            child.claim, child.told = None, None
+            child.claim, child.told_at = None, None
         elif answer["event"] == "unsaved":
             self._unsaved.append(
                 (str(answer["job"]), str(answer["lease"]), str(answer["state"]), str(answer["reason"]))
@@ -118,7 +118,7 @@ class Worker:
             return False
         return True
 
-    def _bury(self, child: Process) -> None:
+    def _child_ended(self, child: ChildProcess) -> None:
         """A child is gone: its job is tried once more, unless it was to end anyway."""
         child.end()
         self._children.remove(child)
@@ -126,28 +126,28 @@ class Worker:
         if not child.ready:
             self._failed_starts += 1
             self._next_start = time.monotonic() + min(60.0, 2.0**self._failed_starts)
-            log_line(f"a child process could not start ({_how_it_ended(child)}); the lines above say why")
+            log_line(f"a child process could not start ({_exit_reason(child)}); the lines above say why")
         claim = child.claim
         if claim is not None:
-            note = f"its process ended ({_how_it_ended(child)})"
+            note = f"its process ended ({_exit_reason(child)})"
             state = with_room(
-                self._paths.reserve, lambda: self._queue.give_back(claim.job, claim.lease, note, counts=True)
+                self._paths.reserve, lambda: self._queue.requeue(claim.job, claim.lease, note, counts=True)
             )
             log_line(f"job {claim.job}: {note}; now {state or 'somebody else cares for it'}")
 
-    def _follow_orders(self) -> None:
+    def _pass_on_cancels(self) -> None:
         """Cancel what is to be cancelled, and what this worker may no longer run."""
         running = {child.claim.job: child for child in self._children if child.claim}
         if not running:
             return
-        rows = self._queue.orders(list(running))
+        rows = self._queue.leases(list(running))
         for job, child in running.items():
             row = rows.get(job)
             assert child.claim is not None
             if row is None or row["lease"] != child.claim.lease or row["state"] == "cancelling":
                 child.tell("cancel")
 
-    def _give_out(self) -> None:
+    def _assign_jobs(self) -> None:
         """Give queued jobs to the children that wait."""
         for child in self._children:
             if not child.idle or not self._queue.claimable():
@@ -163,7 +163,7 @@ class Worker:
         if all_busy and len(self._children) < self._limits.jobs and time.monotonic() >= self._next_start:
             self._children.append(start_child(self._limits.threads))
 
-    def _now_and_then(self) -> None:
+    def _housekeeping(self) -> None:
         now = time.monotonic()
         if now >= self._next_beat:
             self._next_beat = now + BEAT_SECONDS
@@ -174,7 +174,7 @@ class Worker:
         if now >= self._next_care:
             self._next_care = now + CARE_SECONDS
             keep_room(self._paths.reserve)
-            tidy_up(self._paths, self._database)
+            collect_unneeded(self._paths, self._database)
 
     def _leave(self) -> bool:
         """Let go of the lock unless a job has just come: whoever adds one later sees that the lock is free."""
@@ -195,19 +195,19 @@ class Worker:
             child.end()
             if child.claim:
                 with suppress(StoreError):
-                    self._queue.give_back(child.claim.job, child.claim.lease, "the worker was stopped", counts=False)
+                    self._queue.requeue(child.claim.job, child.claim.lease, "the worker was stopped", counts=False)
 
     def _on_signal(self, *_: object) -> None:
         self._stop = True
 
 
-def _how_it_ended(child: Process) -> str:
+def _exit_reason(child: ChildProcess) -> str:
     code = child.popen.returncode
     if code is not None and code < 0:
         name = signal.Signals(-code).name
         if name != "SIGKILL":
             return name
-        return f"{name}; was there enough memory?" if child.told is None else "it was told to stop"
+        return f"{name}; was there enough memory?" if child.told_at is None else "it was told to stop"
     return f"exit code {code}"
 
 

@@ -37,6 +37,9 @@ class WorkerLock:
         return True
 
     def release(self) -> None:
+        """Let go of the lock; without it nothing happens, as the name beside it may be another process' by now."""
+        if not self._lock.is_locked:
+            return
         with suppress(OSError):  # first the name: this process lives on without the lock
             self._named.unlink(missing_ok=True)
         self._lock.release()

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from arml_core.jobs import launch
+from arml_core.jobs import worker_process
 from arml_core.jobs.paths import Paths
 from arml_core.jobs.store.database import Database
 
@@ -114,7 +114,7 @@ def stop_worker(home: Path) -> None:
     """End the worker that a dashboard has started for its data folder: it outlives the server on purpose."""
     paths = Paths(home / "jobs")
     if paths.database.exists():
-        launch.stop_worker(paths, Database(paths.database))
+        worker_process.stop_worker(paths, Database(paths.database))
 
 
 def click_place(page: Any, chart: int, x: float, y: float) -> None:

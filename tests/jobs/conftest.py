@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from arml_core.jobs import Client
-from arml_core.jobs.launch import worker_pid
 from arml_core.jobs.paths import Paths
+from arml_core.jobs.worker_process import worker_pid
 
 from ..job_requests import train
 from .learners import EVERY

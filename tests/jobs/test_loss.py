@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, load_dataset
-from arml_core.jobs import Client, launch
-from arml_core.jobs.launch import start_worker, worker_pid
+from arml_core.jobs import Client, worker_process
 from arml_core.jobs.paths import Paths
+from arml_core.jobs.worker_process import start_worker, worker_pid
 from arml_core.learners.arml import ARML
 
 from ..job_requests import train
@@ -144,7 +144,7 @@ def test_worker_that_is_stopped_gives_its_jobs_back_and_stays_stopped(home):
 def test_worker_that_has_only_just_been_started_is_stopped_too(home):
     client = Client()
     client.start_worker()
-    process, _ = launch._started[client.store.paths.root]
+    process, _ = worker_process._started[client.store.paths.root]
     assert client.stop_worker()
     assert process.poll() is not None
     assert client.worker().held

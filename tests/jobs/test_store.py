@@ -16,13 +16,13 @@ from arml_core.jobs.capacity import Devices
 from arml_core.jobs.eta import TimeLeft
 from arml_core.jobs.files import read_arrays, set_aside, write_arrays
 from arml_core.jobs.reporter import Reporter
+from arml_core.jobs.run_job import JobContext, run_job
 from arml_core.jobs.shards import shards
 from arml_core.jobs.spec import EvaluationSpec, canonical, key_of, spec_from
 from arml_core.jobs.store import database as database_module
 from arml_core.jobs.store import schema
 from arml_core.jobs.store.database import Database
 from arml_core.jobs.store.queue import Queue
-from arml_core.jobs.tasks import JobContext, run_job
 from arml_core.jobs.uploads import dataset_arrays, dataset_from
 from arml_core.jobs.worker_lock import WorkerLock
 from arml_core.jobs.workspace import Workspace
@@ -240,6 +240,26 @@ print('held', flush=True); time.sleep(60)"""
     assert lock.acquire()
 
 
+def test_a_lock_that_is_released_twice_leaves_the_next_holder_its_name(tmp_path):
+    first, second = WorkerLock(tmp_path / "lock"), WorkerLock(tmp_path / "lock")
+    assert first.acquire()
+    first.release()
+    assert second.acquire()
+    first.release()
+    assert WorkerLock(tmp_path / "lock").holder() == os.getpid()
+    assert not first.acquire()
+
+
+def test_a_holder_that_could_not_write_its_name_holds_the_lock_all_the_same(tmp_path):
+    (tmp_path / "lock.pid").mkdir()  # cannot be written, like a file on a full disk
+    lock = WorkerLock(tmp_path / "lock")
+    assert lock.acquire()
+    assert WorkerLock(tmp_path / "lock").holder() == 0
+    assert not WorkerLock(tmp_path / "lock").acquire()
+    lock.release()
+    assert lock.holder() is None
+
+
 def test_newer_schema_is_refused_in_words(client):
     path = client.store.paths.database
     client.store.database.close()
@@ -352,7 +372,7 @@ def compute(client):
     row = queue.job(claim.job, claim.lease)
     with Reporter(queue, claim.job, claim.lease) as reporter:
         arrays = run_job(JobContext(client.store.paths, client.store.database), row, claim.lease, "cpu", reporter)
-    queue.give_back(claim.job, claim.lease, "", counts=False)
+    queue.requeue(claim.job, claim.lease, "", counts=False)
     return arrays
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from arml_core.jobs import Client, Store
-from arml_core.jobs.launch import worker_pid
 from arml_core.jobs.paths import Paths
+from arml_core.jobs.worker_process import worker_pid
 from tests.browser.dashboard import stop_worker
 
 UNDER_WAY = ("queued", "running", "cancelling")

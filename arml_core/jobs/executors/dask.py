@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -19,7 +20,7 @@ from ...knn import MahalanobisKNN
 from ...numerics.arrays import IntArray
 from ...progress import Callback
 from ...radii import Radii
-from ..evaluation import EvaluationRows, ReferenceData, classifier, compute
+from ..evaluation import EvaluationRows, PendingEvaluation, ReferenceData, classifier, evaluate_block
 from ..spec import EvaluationSpec
 
 CONNECT_SECONDS = 5.0
@@ -62,44 +63,31 @@ class DaskExecutor:
     def __init__(self, address: str) -> None:
         self._address = address
 
-    def evaluate(
-        self,
-        reference: ReferenceData,
-        spec: EvaluationSpec,
-        rows: EvaluationRows,
-        blocks: Sequence[IntArray],
-        done: int,
-        keep: Callable[[Radii], None],
-        callback: Callback,
-    ) -> None:
+    def evaluate(self, pending: PendingEvaluation, keep: Callable[[Radii], None], callback: Callback) -> None:
         client = connect(self._address)
         try:
-            left = dict(enumerate(blocks))
             for _ in range(ROUNDS):
-                _wait_for_workers(client, partial(callback, done, len(rows), {}))
-                done = _round(client, reference, spec, rows, left, done, keep, callback)
-                if not left:
+                _wait_for_workers(client, partial(callback, pending.done, len(pending.rows), {}))
+                pending = _round(client, pending, keep, callback)
+                if not pending.blocks:
                     return
-            raise ClusterError(f"the cluster lost its machines {ROUNDS} times; {len(left)} blocks are not computed")
+            raise ClusterError(
+                f"the cluster lost its machines {ROUNDS} times; {len(pending.blocks)} blocks are not computed"
+            )
         finally:
             client.close(timeout=2)
 
 
 def _round(
-    client: Any,
-    reference: ReferenceData,
-    spec: EvaluationSpec,
-    rows: EvaluationRows,
-    left: dict[int, IntArray],
-    done: int,
-    keep: Callable[[Radii], None],
-    callback: Callback,
-) -> int:
-    """Send what is `left` and take results as they come; blocks whose data was lost stay in `left`."""
+    client: Any, pending: PendingEvaluation, keep: Callable[[Radii], None], callback: Callback
+) -> PendingEvaluation:
+    """Send all blocks and take results as they come; returns what is left: blocks whose data was lost."""
+    spec, rows, done = pending.spec, pending.rows, pending.done
+    left = dict(enumerate(pending.blocks))
     distributed = _distributed()
     lost = (distributed.client.FutureCancelledError, distributed.KilledWorker)
     stop = f"arml-stop-{uuid.uuid4().hex}"
-    shared = client.scatter(reference, broadcast=True, hash=False)
+    shared = client.scatter(pending.reference, broadcast=True, hash=False)
     futures = {
         client.submit(_block, shared, spec, rows.take(index), index, stop, pure=False): number
         for number, index in left.items()
@@ -119,7 +107,7 @@ def _round(
     except Cancelled:
         tell_to_stop(client, stop, list(futures))
         raise
-    return done
+    return replace(pending, blocks=list(left.values()), done=done)
 
 
 def tell_to_stop(client: Any, stop: str, futures: list[Any]) -> None:
@@ -173,4 +161,4 @@ def _block(reference: ReferenceData, spec: EvaluationSpec, rows: EvaluationRows,
         if _fitted is None or _fitted[0] != key:
             _fitted = (key, classifier(reference, spec.n_neighbors))
         knn = _fitted[1]
-    return compute(knn, spec, rows, index, StopCheck(stop))
+    return evaluate_block(knn, spec, rows, index, StopCheck(stop))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...knn import MahalanobisKNN
-from ...numerics.arrays import IntArray
 from ...progress import Callback
 from ...radii import Radii
-from ..evaluation import EvaluationRows, ReferenceData, classifier, compute
-from ..spec import EvaluationSpec
+from ..evaluation import PendingEvaluation, ReferenceData, classifier, evaluate_block
 
 
 class LocalExecutor:
@@ -20,25 +18,17 @@ class LocalExecutor:
         self._last: tuple[tuple[str, int, str], MahalanobisKNN] | None = None
         self.device = "auto"
 
-    def evaluate(
-        self,
-        reference: ReferenceData,
-        spec: EvaluationSpec,
-        rows: EvaluationRows,
-        blocks: Sequence[IntArray],
-        done: int,
-        keep: Callable[[Radii], None],
-        callback: Callback,
-    ) -> None:
-        knn = self._classifier(reference, spec.n_neighbors)
+    def evaluate(self, pending: PendingEvaluation, keep: Callable[[Radii], None], callback: Callback) -> None:
+        spec, rows, done = pending.spec, pending.rows, pending.done
+        knn = self._classifier(pending.reference, spec.n_neighbors)
         total = len(rows)
-        for index in blocks:
+        for index in pending.blocks:
 
             def within(part: int, of: int, info: Mapping[str, Any], before: int = done, size: int = len(index)) -> None:
                 """A method may count steps or only some of the rows; here rows are counted."""
                 callback(before + size * part // max(1, of), total, info)
 
-            keep(compute(knn, spec, rows.take(index), index, within))
+            keep(evaluate_block(knn, spec, rows.take(index), index, within))
             done += len(index)
             callback(done, total, {})
 

@@ -87,7 +87,7 @@ class Queue:
             leave()
             return True
 
-    def orders(self, jobs: Sequence[str]) -> dict[str, Row]:
+    def leases(self, jobs: Sequence[str]) -> dict[str, Row]:
         """State and lease of the jobs that run now."""
         marks = ", ".join("?" * len(jobs))
         rows = self._database.rows(f"SELECT id, state, lease FROM jobs WHERE id IN ({marks})", tuple(jobs))
@@ -157,7 +157,7 @@ class Queue:
             )
         return cursor.rowcount > 0
 
-    def give_back(self, job: str, lease: str, note: str, counts: bool) -> str:
+    def requeue(self, job: str, lease: str, note: str, counts: bool) -> str:
         """The child is gone: queue the job again, unless it was cancelled or has had its second try.
 
         An end that was not the job's doing (`counts` false) does not use up a try. Returns the state after.

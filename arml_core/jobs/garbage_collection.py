@@ -29,7 +29,9 @@ class Garbage:
     bytes: int
 
 
-def collect(paths: Paths, database: Database, dry_run: bool = True, older_than: float | None = None) -> list[Garbage]:
+def collect_garbage(
+    paths: Paths, database: Database, dry_run: bool = True, older_than: float | None = None
+) -> list[Garbage]:
     """Remove garbage, or with `dry_run` only say what it is. `older_than` (seconds) also gives up older results."""
     found = [
         *remove_expired(paths, database, dry_run),
@@ -43,7 +45,7 @@ def collect(paths: Paths, database: Database, dry_run: bool = True, older_than: 
     return found
 
 
-def tidy_up(paths: Paths, database: Database) -> None:
+def collect_unneeded(paths: Paths, database: Database) -> None:
     """What the worker removes by itself: everything that nobody can ask for any more, or that is kept long enough."""
     remove_expired(paths, database)
     _ended_jobs(paths, database, dry_run=False)

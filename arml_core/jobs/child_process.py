@@ -23,14 +23,14 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 
 
 @dataclass
-class Process:
+class ChildProcess:
     """One child process, in a process group of its own."""
 
     popen: subprocess.Popen[bytes]
     ready: bool = False
     claim: Claim | None = None
     device: str = "cpu"
-    told: float | None = None
+    told_at: float | None = None
     jobs: int = 0
     answers: queue.SimpleQueue[dict[str, Any]] = field(default_factory=queue.SimpleQueue)
 
@@ -39,18 +39,18 @@ class Process:
         return self.ready and self.claim is None
 
     def run(self, claim: Claim, device: str) -> None:
-        self.claim, self.device, self.told = claim, device, None
+        self.claim, self.device, self.told_at = claim, device, None
         self.jobs += 1
         self._order(order="run", job=claim.job, lease=claim.lease, device=device)
 
     def tell(self, order: str) -> None:
         """Ask for a cancel or a pause, once; after the grace time :meth:`overdue` is true."""
-        if self.claim is not None and self.told is None:
-            self.told = time.monotonic()
+        if self.claim is not None and self.told_at is None:
+            self.told_at = time.monotonic()
             self._order(order=order, lease=self.claim.lease)
 
     def overdue(self) -> bool:
-        return self.told is not None and time.monotonic() - self.told > GRACE_SECONDS
+        return self.told_at is not None and time.monotonic() - self.told_at > GRACE_SECONDS
 
     def end(self) -> None:
         """Kill the whole group: what a child may have started ends with it."""
@@ -68,7 +68,7 @@ class Process:
             self.popen.stdin.flush()
 
 
-def start_child(threads: int) -> Process:
+def start_child(threads: int) -> ChildProcess:
     """Start a child; it says when it is ready."""
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "PYTHONPATH": import_path()}
     popen = subprocess.Popen(
@@ -78,7 +78,7 @@ def start_child(threads: int) -> Process:
         env=environment,
         start_new_session=True,
     )
-    process = Process(popen)
+    process = ChildProcess(popen)
     threading.Thread(target=_read_answers, args=(process,), daemon=True).start()
     return process
 
@@ -90,7 +90,7 @@ def import_path() -> str:
     return os.pathsep.join([here, *others])
 
 
-def _read_answers(process: Process) -> None:
+def _read_answers(process: ChildProcess) -> None:
     assert process.popen.stdout is not None
     with process.popen.stdout as stream:
         for line in stream:

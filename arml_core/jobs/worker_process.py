@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from .child_process import import_path
 from .paths import Paths
-from .pool import import_path
 from .store.database import Database
 from .store.worker_row import WorkerRow
 from .worker_lock import WorkerLock

@@ -12,7 +12,7 @@ from ..numerics.arrays import FloatArray
 from ..progress import Callback
 from ..radii import Radii
 from .errors import DamagedFile
-from .evaluation import ReferenceData, rows_of
+from .evaluation import PendingEvaluation, ReferenceData, rows_of
 from .executors import Executor
 from .executors.dask import DaskExecutor
 from .executors.local import LocalExecutor
@@ -109,12 +109,15 @@ def _evaluate(
     ready = np.zeros(len(rows), dtype=bool)
     if finished is not None:
         ready[finished.index] = True
-    missing = (index[~ready[index]] for index in shards(len(rows), spec.method))  # blocks may once have been others
+    missing = (
+        index[~ready[index]] for index in shards(len(rows), spec.method)
+    )  # an earlier version may have cut other blocks
     blocks = [index for index in missing if len(index)]
     reporter.phase("certifying" if spec.kind == "certify" else "attacking")
     context.local.device = device if device.startswith("cuda") else "cpu"  # certificates need float64
     executor: Executor = DaskExecutor(row["executor"]) if row["executor"] else context.local
-    executor.evaluate(reference, spec, rows, blocks, int(ready.sum()), workspace.add, reporter.callback)
+    pending = PendingEvaluation(reference, spec, rows, blocks, int(ready.sum()))
+    executor.evaluate(pending, workspace.add, reporter.callback)
     reporter.phase("saving")
     workspace.flush()
     whole = workspace.load_parts()
