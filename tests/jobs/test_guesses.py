@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from arml_core import load_dataset
-from arml_core.jobs import Client, StoreError, UnknownJob, new_key
+from arml_core.jobs import Client, NetworkSpec, RunSpec, StoreError, UnknownJob, new_key
+from arml_core.neural import NetworkCurve
 
 from ..job_requests import attack, certify, train
 
@@ -42,6 +43,8 @@ def asked(client):
         client.file,
         lambda guess: certify(client, guess, 5),
         lambda guess: attack(client, guess, 1),
+        lambda guess: client.submit(RunSpec(guess, "lfda")),
+        lambda guess: client.submit(NetworkSpec.of(guess, 5, NetworkCurve())),
     ]
 
 

@@ -150,7 +150,7 @@ def test_plans_follow_the_paper():
     assert by_name["splice", "arml", "theorem1"].points.n == 1000
     assert by_name["splice", "arml", "boundary-box"].points.n == 1000
     assert by_name["splice", "arml", "boundary-box"].threat == ThreatModel(box=(0, 1))
-    assert by_name["splice", "arml", "boundary"].options == {"steps": 25_000}
+    assert by_name["splice", "arml", "boundary"].evaluation("run").options == {"steps": 25_000}
     assert by_name["mnist", "arml", "boundary"].points.n == 50
     assert SEED == 42
     assert [step.learner for step in figure1()] == ["euclidean", "nca", "arml"]

@@ -93,9 +93,9 @@ class Queue:
         rows = self._database.rows(f"SELECT id, state, lease FROM jobs WHERE id IN ({marks})", tuple(jobs))
         return {row["id"]: row for row in rows}
 
-    def job(self, claim_job: str, lease: str) -> Row | None:
+    def job(self, job: str, lease: str) -> Row | None:
         """The row of a job, if the lease still holds."""
-        return self._database.row("SELECT * FROM jobs WHERE id = ? AND lease = ?", (claim_job, lease))
+        return self._database.row("SELECT * FROM jobs WHERE id = ? AND lease = ?", (job, lease))
 
     def result_sha256(self, job: str) -> str | None:
         """The checksum of a job's result file; None if the job is not done."""
