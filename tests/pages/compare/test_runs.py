@@ -23,7 +23,7 @@ from pages.components.compare.panels import made_table
 from pages.components.compare.snippet import computed_lines, computed_words, stored_lines
 from pages.components.store import open_store
 
-from ...job_requests import certify, train
+from ...job_requests import attack, certify, train
 from ..app import ROOT, address
 from .compare_page import PATIENCE, charts_of, column, made, page, words
 
@@ -240,7 +240,7 @@ def test_names_from_a_file_format_nothing_on_the_page_and_are_exported_as_they_a
     x, y = data.evaluation(12)
     knn = arml.MahalanobisKNN(3).fit(data.X_train, data.y_train)
     for n in (12, 5):
-        job = (client.certify if n == 12 else client.attack)(run, 3, points=PointsSpec("evaluation", n)).id
+        job = (certify if n == 12 else attack)(client, run, 3, points=PointsSpec("evaluation", n)).id
         found = (knn.certify if n == 12 else knn.attack)(x[:n], y[:n])
         folder = client.store.paths.work_of(job)
         folder.mkdir(parents=True)
