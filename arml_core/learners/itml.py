@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from metric_learn.constraints import Constraints
 from scipy.linalg.blas import dsymv, dsyr
 from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_random_state
 
 from ..metric import Metric
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..progress import Callback, report
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_real
-from .reference import BACKENDS, fit_metric_learn
+from .metric_learn_backend import BACKENDS, fit_metric_learn
 
 SMALLEST_BOUND = 1e-9
+MAX_DRAWS = 10
+"""How often pairs that were drawn twice are replaced by new ones, as in metric-learn."""
 
 
 class ITML(MahalanobisLearner):
@@ -79,24 +80,41 @@ class ITML(MahalanobisLearner):
 
 def _draw_pairs(
     X: Features, codes: Codes, count: int, random_state: Any
-) -> tuple[FloatArray, Any, tuple[float, float]]:
+) -> tuple[FloatArray, BoolArray, tuple[float, float]]:
     """x - x' of the similar, then of the dissimilar pairs; which are similar; the 5th and 95th percentile of √d."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "only generated … pairs": fewer pairs are all there are
-        a, b, c, d = Constraints(codes).positive_negative_pairs(count, random_state=random_state)
-    left, right = np.concatenate([a, c]).astype(int), np.concatenate([b, d]).astype(int)
-    is_similar = np.arange(len(left)) < len(a)
-    used = np.unique(np.asarray(X[np.unique(np.concatenate([left, right]))], dtype=np.float64), axis=0)
+    generator = check_random_state(random_state)
+    similar = _random_pairs(codes, count, True, generator)
+    pairs = np.concatenate([similar, _random_pairs(codes, count, False, generator)])
+    is_similar = np.arange(len(pairs)) < len(similar)
+    used = np.unique(np.asarray(X[np.unique(pairs)], dtype=np.float64), axis=0)
     low, high = np.percentile(pairwise_distances(used), (5, 95))
-    differences = np.asarray(X[left], dtype=np.float64) - np.asarray(X[right], dtype=np.float64)
+    left, right = np.asarray(X[pairs.T], dtype=np.float64)
+    differences = left - right
     apart = differences.any(axis=1)
     bounds = (float(low) or SMALLEST_BOUND, float(high) or SMALLEST_BOUND)
     return differences[apart], is_similar[apart], bounds
 
 
+def _random_pairs(codes: Codes, count: int, similar: bool, generator: np.random.RandomState) -> IntArray:
+    """`count` different pairs of rows (fewer if there are fewer) of one class or of two classes, of shape (n, 2).
+
+    Random numbers are drawn, and pairs ordered, as metric-learn's ``Constraints`` does it: a seed gives its pairs.
+    """
+    pairs: set[tuple[int, int]] = set()
+    for _ in range(MAX_DRAWS):
+        for row in generator.randint(len(codes), size=count - len(pairs)).tolist():
+            partners = np.flatnonzero((codes == codes[row]) == similar)
+            partners = partners[partners != row]
+            if partners.size:
+                pairs.add((row, int(generator.choice(partners))))
+        if len(pairs) == count:
+            break
+    return np.array(list(pairs), dtype=np.intp).reshape(-1, 2)
+
+
 def _project(
     differences: FloatArray,
-    is_similar: Any,
+    is_similar: BoolArray,
     bounds: tuple[float, float],
     gamma: float,
     max_iter: int,
@@ -136,10 +154,6 @@ def _project(
         if changes[-1] < tol:
             break
     return _components(a), {"change": np.array(changes)}
-
-
-def _metric(upper: FloatArray) -> Metric:
-    return Metric.from_components(_components(upper))
 
 
 def _components(upper: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank
-from .reference import BACKENDS, fit_metric_learn
+from .metric_learn_backend import BACKENDS, fit_metric_learn
 
 VARIANTS = ("metric-learn", "published")
 EMBEDDINGS = ("weighted", "orthonormalized", "plain")

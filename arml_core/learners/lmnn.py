@@ -11,10 +11,10 @@ from ..device import resolve_device
 from ..progress import Callback
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
+from .metric_learn_backend import BACKENDS, fit_metric_learn
 from .neighbours import SortedByClass, rank_own_class
 from .pairwise import PairObjective
 from .precision import choose_dtype
-from .reference import BACKENDS, fit_metric_learn
 from .solvers import FULL_SOLVER_LIMIT, gradient_descent, stochastic
 
 SOLVERS = ("auto", "descent", "stochastic")

@@ -14,9 +14,9 @@ from .itml import ITML
 from .lfda import EMBEDDINGS, LFDA, VARIANTS
 from .lmnn import LMNN
 from .lmnn import SOLVERS as LMNN_SOLVERS
+from .metric_learn_backend import BACKENDS
 from .nca import NCA
 from .nca import SOLVERS as NCA_SOLVERS
-from .reference import BACKENDS
 from .triplets import LOSSES
 
 Kind = Literal["int", "float", "choice"]

@@ -1,6 +1,8 @@
 """NCA, LMNN, ITML and LFDA against their formulas and against metric-learn."""
 
 import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -8,13 +10,14 @@ import metric_learn
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose
+from metric_learn.constraints import Constraints
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import euclidean_distances
 
 import arml_core as arml
 from arml_core.learners import neighbours, pairwise
-from arml_core.learners.itml import ITML
+from arml_core.learners.itml import ITML, _random_pairs
 from arml_core.learners.lfda import LFDA
 from arml_core.learners.lmnn import LMNN, LMNNTerm
 from arml_core.learners.nca import NCA, NCATerm
@@ -22,6 +25,8 @@ from arml_core.learners.neighbours import SortedByClass
 from arml_core.learners.pairwise import PairObjective
 
 from .data import blobs
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.filterwarnings("ignore:the learned metric may be doubtful")
 
@@ -118,6 +123,39 @@ def test_backend_metric_learn_is_the_reference_itself(learner):
     ours = learner.fit(X, y).get_mahalanobis_matrix()
     learner.set_params(backend="metric-learn")
     assert_allclose(learner.fit(X, y).get_mahalanobis_matrix(), ours, rtol=1e-3, atol=1e-4 * np.abs(ours).max())
+
+
+@pytest.mark.parametrize("sizes", [(40, 50, 30), (2, 1, 3)], ids=["more pairs than wanted", "fewer"])
+@pytest.mark.filterwarnings("ignore:Only generated")
+def test_itml_draws_the_pairs_of_metric_learn(sizes):
+    _, codes = blobs(0, sizes)
+    rng = np.random.RandomState(3)
+    ours = [_random_pairs(codes, 60, similar, rng) for similar in (True, False)]
+    a, b, c, d = Constraints(codes).positive_negative_pairs(60, random_state=3)
+    assert_array_equal(np.concatenate(ours), np.concatenate([np.column_stack([a, b]), np.column_stack([c, d])]))
+
+
+WITHOUT_METRIC_LEARN = """
+import sys
+sys.modules["metric_learn"] = None  # importing it raises ImportError
+import numpy as np
+import arml_core.learners
+from arml_core.learners.registry import LEARNERS
+X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2
+for entry in LEARNERS.values():
+    assert entry.build(random_state=0).fit(X, y).components_.shape == (3, 3)
+try:
+    LEARNERS["nca"].build({"backend": "metric-learn"}).fit(X, y)
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_metric_learn_is_needed_by_its_backend_alone():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_METRIC_LEARN], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "pip install metric-learn" in done.stdout
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")

@@ -1,11 +1,14 @@
-"""The same learners as metric-learn fits them, for comparison: no progress, no cancel, N×N memory."""
+"""The same learners as metric-learn fits them, for comparison: no progress, no cancel, N×N memory.
+
+metric-learn is imported when one of them is asked for and nowhere else: it does not run with every version of
+scikit-learn that the rest of the package runs with.
+"""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-import metric_learn
 import numpy as np
 
 from .base import Codes, Features, Learned
@@ -15,6 +18,13 @@ BACKENDS = ("native", "metric-learn")
 
 def fit_metric_learn(name: str, X: Features, codes: Codes, **parameters: Any) -> Learned:
     """G of metric-learn's learner `name`; it reports nothing on the way."""
+    try:
+        import metric_learn
+    except ImportError as error:
+        raise ValueError(
+            f"backend='metric-learn' needs the package metric-learn, which cannot be imported ({error}): "
+            "pip install metric-learn, or use backend='native'"
+        ) from error
     learner = getattr(metric_learn, name)(**parameters)
     with warnings.catch_warnings():
         # it passes an argument that scikit-learn renamed in 1.6
