@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.campaign import checks, piles, repeat, run, stress
 from benchmarks.campaign.__main__ import campaign
-from benchmarks.campaign.paper import Effort, beaten
+from benchmarks.campaign.paper import CampaignEffort, beaten
 from benchmarks.campaign.problems import as_code, make_line, make_problem
 from tests.attacks.oracles import Truth
 from tests.attacks.problems import Problem
@@ -123,7 +123,7 @@ def test_an_attack_that_beats_a_certificate_of_a_dataset_is_found(monkeypatch):
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), np.arange(80) % 2
-    knn, effort = engine.MahalanobisKNN(3).fit(X, y), Effort(10, 5, 10, 30)
+    knn, effort = engine.MahalanobisKNN(3).fit(X, y), CampaignEffort(10, 5, 10, 30)
     points, labels = rng.normal(size=(20, 3)), np.arange(20) % 2
     assert beaten(knn, points, labels, effort)[0] == []
     honest = engine.triplet_bound

@@ -1,4 +1,4 @@
-"""TripletRows on top of each other where at most two features move: `predict` is asked wherever a radius can end."""
+"""Rows on top of each other where at most two features move: `predict` is asked wherever a radius can end."""
 
 from __future__ import annotations
 
