@@ -14,14 +14,13 @@ from torch.optim.adam import adam
 
 from ..device import resolve_device
 from ..metric import Metric
-from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
 from .base import Codes, Features, Learned, MahalanobisLearner
 from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
-from .early_stop import HeldOut, split_off
+from .early_stopping import EarlyStopping, held_out_mask
 from .neighbours import SortedByClass
-from .precision import choose_dtype
-from .triplet_sampling import SampledPicks, UnsampledPicks
+from .precision import choose_dtype, to_numpy
+from .triplet_sampling import DecidingTriplets, TripletSampler
 from .triplets import LOSSES, loss_and_gradient
 
 OBJECTIVES = ("sampled", "unsampled")
@@ -132,13 +131,13 @@ class ARML(MahalanobisLearner):
         seed = draw_seed(self.random_state)
         patience = check_int("patience", self.patience, 1)
         held_fraction = check_real("validation_fraction", self.validation_fraction, 0.0, 0.5)
-        held = split_off(codes, held_fraction, seed) if held_fraction else np.zeros(len(codes), dtype=bool)
+        held = held_out_mask(codes, held_fraction, seed) if held_fraction else np.zeros(len(codes), dtype=bool)
         kept = slice(None) if not held.any() else ~held  # a slice does not copy the data
         points = SortedByClass(X[kept], codes[kept], device, dtype)
-        run = _Run(
+        run = _Training(
             g=torch.tensor(start, dtype=dtype, device=device),
             points=points,
-            picks=self._picks(points, seed),
+            triplets=self._triplets(points, seed),
             loss=check_choice("loss", self.loss, tuple(LOSSES)),
             n_epochs=check_int("n_epochs", self.n_epochs, 1),
             refresh=check_int("refresh", self.refresh, 1),
@@ -146,35 +145,35 @@ class ARML(MahalanobisLearner):
         )
         if held.any():
             k = check_int("n_neighbors", self.n_neighbors, 1)
-            run.held_out = HeldOut(points, X[held], codes[held], k, LOSSES[run.loss], patience)
+            run.early_stopping = EarlyStopping(points, X[held], codes[held], k, LOSSES[run.loss], patience)
         if resume is not None:
             run.restore(resume)
         return run.train(callback)
 
-    def _picks(self, points: SortedByClass, seed: int) -> SampledPicks | UnsampledPicks:
+    def _triplets(self, points: SortedByClass, seed: int) -> TripletSampler | DecidingTriplets:
         k = check_int("n_neighbors", self.n_neighbors, 1)
         if check_int("objective_k", self.objective_k, 1) % 2 == 0:
             raise ValueError(f"objective_k must be odd, as Theorem 1 is; got {self.objective_k}")
         if check_choice("objective", self.objective, OBJECTIVES) == "unsampled":
-            return UnsampledPicks(points, (self.objective_k + 1) // 2)
+            return DecidingTriplets(points, (self.objective_k + 1) // 2)
         default = len(points) if len(points) <= FULL_BATCH else LARGE_BATCH
         batch = default if self.batch_size is None else check_int("batch_size", self.batch_size, 1)
         generator = torch.Generator(device=points.x.device).manual_seed(seed)
-        return SampledPicks(points, k, batch, generator, check_int("refresh", self.refresh, 1))
+        return TripletSampler(points, k, batch, generator, check_int("refresh", self.refresh, 1))
 
 
 @dataclass
-class _Run:
+class _Training:
     """One training: everything lives on the device, and without a callback nothing is copied per epoch."""
 
     g: Tensor
     points: SortedByClass
-    picks: SampledPicks | UnsampledPicks
+    triplets: TripletSampler | DecidingTriplets
     loss: str
     n_epochs: int
     refresh: int
     learning_rate: float
-    held_out: HeldOut | None = None
+    early_stopping: EarlyStopping | None = None
 
     def __post_init__(self) -> None:
         self.moments = {"exp_avg": torch.zeros_like(self.g), "exp_avg_sq": torch.zeros_like(self.g)}
@@ -187,10 +186,10 @@ class _Run:
         for epoch in range(self.done, self.n_epochs):
             if epoch % self.refresh == 0:
                 self._stop_if_broken(losses[:epoch])
-                if self.held_out is not None and self.held_out.should_stop(g, epoch):
+                if self.early_stopping is not None and self.early_stopping.should_stop(g, epoch):
                     break
-                self.picks.refresh(g)
-            u, v = self.picks.draw(g)
+                self.triplets.refresh(g)
+            u, v = self.triplets.draw(g)
             losses[epoch], gradient, radius = loss_and_gradient(g, u, v, self.loss)
             self._update(gradient)
             radii[epoch] = radius.clamp_(min=0).mean()
@@ -199,11 +198,11 @@ class _Run:
                 numbers = {"loss": float(losses[epoch]), "radius": float(radii[epoch])}
                 report(callback, self.done, self.n_epochs, metric=self._metric, state=self.state, **numbers)
         self._stop_if_broken(losses[: self.done])
-        history = {"loss": _as_numpy(losses[: self.done]), "radius": _as_numpy(radii[: self.done])}
-        if self.held_out is None:
-            return _as_numpy(g), history
-        best, history["held_out_loss"] = self.held_out.finish(g)
-        return _as_numpy(best), history
+        history = {"loss": to_numpy(losses[: self.done]), "radius": to_numpy(radii[: self.done])}
+        if self.early_stopping is None:
+            return to_numpy(g), history
+        best, history["held_out_loss"] = self.early_stopping.finish(g)
+        return to_numpy(best), history
 
     def _update(self, gradient: Tensor) -> None:
         """One step of Adam."""
@@ -213,7 +212,7 @@ class _Run:
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything the rest of the training depends on, as plain arrays."""
         kept = {"g": self.g, "losses": self.losses[: self.done], "radii": self.radii[: self.done], **self.moments}
-        kept |= self.picks.state() | ({} if self.held_out is None else self.held_out.state())
+        kept |= self.triplets.state() | ({} if self.early_stopping is None else self.early_stopping.state())
         return {name: value.cpu().numpy().copy() for name, value in kept.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -224,15 +223,15 @@ class _Run:
             self.losses[: self.done], self.radii[: self.done] = kept["losses"], kept["radii"]
             for name, value in {"g": self.g, **self.moments}.items():
                 value.copy_(kept[name])
-            self.picks.restore(kept)
-            if self.held_out is not None:
-                self.held_out.restore(kept)
+            self.triplets.restore(kept)
+            if self.early_stopping is not None:
+                self.early_stopping.restore(kept)
         except (KeyError, IndexError, RuntimeError, TypeError) as error:
             raise ValueError(f"the saved state is not one of this training: {error}") from error
 
     def _metric(self) -> Metric:
         """The current metric, copied from the device when somebody asks."""
-        return Metric.from_components(_as_numpy(self.g))
+        return Metric.from_components(to_numpy(self.g))
 
     def _stop_if_broken(self, losses: Tensor) -> None:
         """End the training with the reason when the loss or G is no longer a number, or has exploded."""
@@ -246,7 +245,3 @@ class _Run:
             f"ARML stopped: {where}. Scale the features to a common range, or lower the learning rate "
             f"(it was {self.learning_rate:g})"
         )
-
-
-def _as_numpy(values: Tensor) -> FloatArray:
-    return np.array(values.cpu().numpy(), dtype=np.float64)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..numerics.arrays import FloatArray
 from ..progress import Callback
-from .data_warnings import warn_if_doubtful
+from .data_warnings import warn_about_data
 
 Features = NDArray[np.floating]
 Codes = NDArray[np.intp]
@@ -54,7 +54,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         classes, codes = np.unique(labels, return_inverse=True)
         if self._compares_classes:
             self._check_comparable(classes, codes)
-            warn_if_doubtful(data, codes)
+            warn_about_data(data, codes)
         components, history = learn(data, codes)
         self.components_ = np.asarray(components, dtype=np.float64)
         self.classes_ = classes

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..device import resolve_device
 from ..progress import Callback
-from .base import Codes, Features, Learned, MahalanobisLearner
-from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
+from .base import Codes, Features, Learned
+from .checks import check_choice, check_int, check_rank, check_real, initial_components
 from .metric_learn_backend import BACKENDS, fit_metric_learn
 from .neighbours import SortedByClass, rank_own_class
-from .pairwise import PairObjective
-from .precision import choose_dtype
-from .solvers import FULL_SOLVER_LIMIT, gradient_descent, stochastic
+from .pair_learner import PairLearner
+from .solvers import gradient_descent
 
 SOLVERS = ("auto", "descent", "stochastic")
 
 
-class LMNN(MahalanobisLearner):
+class LMNN(PairLearner):
     """Pull each point's targets near, push impostors out of their margin.
 
     The targets t of point i are its `n_neighbors` nearest points of its class in the Euclidean metric. Minimised is
@@ -47,6 +46,9 @@ class LMNN(MahalanobisLearner):
     n_components, init, device, random_state : as for :class:`ARML`.
     backend : "native", or "metric-learn" for the reference itself.
     """
+
+    _solvers = SOLVERS
+    _stochastic_rate = "step_size"
 
     def __init__(
         self,
@@ -87,21 +89,12 @@ class LMNN(MahalanobisLearner):
 
     def _learn(self, X: Features, codes: Codes, callback: Callback | None) -> Learned:
         start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
-        descent = {
-            "learning_rate": check_real("learning_rate", self.learning_rate, 0.0, open_low=True),
-            "growth": check_real("growth", self.growth, 1.0),
-            "min_iter": check_int("min_iter", self.min_iter, 0),
-            "max_iter": check_int("max_iter", self.max_iter, 1),
-            "tol": check_real("tol", self.tol, 0.0),
-        }
+        learning_rate = check_real("learning_rate", self.learning_rate, 0.0, open_low=True)
+        growth = check_real("growth", self.growth, 1.0)
+        min_iter, max_iter = check_int("min_iter", self.min_iter, 0), check_int("max_iter", self.max_iter, 1)
+        tol = check_real("tol", self.tol, 0.0)
         k = check_int("n_neighbors", self.n_neighbors, 1)
         reg = check_real("regularization", self.regularization, 0.0, 1.0)
-        solver = check_choice("solver", self.solver, SOLVERS)
-        batches = {
-            "learning_rate": check_real("step_size", self.step_size, 0.0, open_low=True),
-            "n_steps": check_int("n_steps", self.n_steps, 1),
-            "batch_size": check_int("batch_size", self.batch_size, 1),
-        }
         if check_choice("backend", self.backend, BACKENDS) == "metric-learn":
             return fit_metric_learn(
                 "LMNN",
@@ -111,23 +104,21 @@ class LMNN(MahalanobisLearner):
                 n_components=len(start),
                 n_neighbors=k,
                 regularization=reg,
-                learn_rate=descent["learning_rate"],
-                convergence_tol=descent["tol"],
-                min_iter=descent["min_iter"],
-                max_iter=descent["max_iter"],
+                learn_rate=learning_rate,
+                convergence_tol=tol,
+                min_iter=min_iter,
+                max_iter=max_iter,
             )
-        device = resolve_device(self.device)
-        points = SortedByClass(X, codes, device, choose_dtype(device, X.size))
-        objective = PairObjective(points, LMNNTerm(points, k, reg))
-        if solver == "descent" or (solver == "auto" and len(X) <= FULL_SOLVER_LIMIT):
-            return gradient_descent(objective, start, callback=callback, **descent)  # type: ignore[arg-type]
-        return stochastic(
-            objective,
-            start,
-            seed=draw_seed(self.random_state),
+        solve = partial(
+            gradient_descent,
+            learning_rate=learning_rate,
+            growth=growth,
+            min_iter=min_iter,
+            max_iter=max_iter,
+            tol=tol,
             callback=callback,
-            **batches,  # type: ignore[arg-type]
         )
+        return self._minimise(X, codes, start, lambda points: LMNNTerm(points, k, reg), solve, callback)
 
 
 class LMNNTerm:

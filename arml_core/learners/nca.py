@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..device import resolve_device
 from ..progress import Callback
-from .base import Codes, Features, Learned, MahalanobisLearner
-from .checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
+from .base import Codes, Features, Learned
+from .checks import check_choice, check_int, check_rank, check_real, initial_components
 from .metric_learn_backend import BACKENDS, fit_metric_learn
-from .neighbours import SortedByClass
-from .pairwise import PairObjective
-from .precision import choose_dtype
-from .solvers import FULL_SOLVER_LIMIT, lbfgs, stochastic
+from .pair_learner import PairLearner
+from .solvers import lbfgs
 
 SOLVERS = ("auto", "lbfgs", "stochastic")
 
 
-class NCA(MahalanobisLearner):
+class NCA(PairLearner):
     """Maximise Σ_i p_i, the expected number of points that a random neighbour classifies correctly.
 
     Point i chooses j ≠ i as its neighbour with probability p_ij ∝ exp(-d(x_i, x_j)), and p_i is the probability
@@ -36,6 +34,9 @@ class NCA(MahalanobisLearner):
     n_components, init, device, random_state : as for :class:`ARML`.
     backend : "native", or "metric-learn" for the reference itself.
     """
+
+    _solvers = SOLVERS
+    _stochastic_rate = "learning_rate"
 
     def __init__(
         self,
@@ -68,26 +69,10 @@ class NCA(MahalanobisLearner):
         start = initial_components(self.init, X, check_rank(self.n_components, X.shape[1]))
         max_iter = check_int("max_iter", self.max_iter, 1)
         tol = None if self.tol is None else check_real("tol", self.tol, 0.0)
-        solver = check_choice("solver", self.solver, SOLVERS)
-        batches = {
-            "learning_rate": check_real("learning_rate", self.learning_rate, 0.0, open_low=True),
-            "n_steps": check_int("n_steps", self.n_steps, 1),
-            "batch_size": check_int("batch_size", self.batch_size, 1),
-        }
         if check_choice("backend", self.backend, BACKENDS) == "metric-learn":
             return fit_metric_learn("NCA", X, codes, init=start, n_components=len(start), max_iter=max_iter, tol=tol)
-        device = resolve_device(self.device)
-        points = SortedByClass(X, codes, device, choose_dtype(device, X.size))
-        objective = PairObjective(points, NCATerm())
-        if solver == "lbfgs" or (solver == "auto" and len(X) <= FULL_SOLVER_LIMIT):
-            return lbfgs(objective, start, max_iter, tol, callback)
-        return stochastic(
-            objective,
-            start,
-            seed=draw_seed(self.random_state),
-            callback=callback,
-            **batches,  # type: ignore[arg-type]
-        )
+        solve = partial(lbfgs, max_iter=max_iter, tol=tol, callback=callback)
+        return self._minimise(X, codes, start, lambda points: NCATerm(), solve, callback)
 
 
 class NCATerm:

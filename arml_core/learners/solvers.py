@@ -14,6 +14,7 @@ from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
 from .base import Learned
 from .pairwise import PairObjective
+from .precision import to_numpy
 
 FULL_SOLVER_LIMIT = 10_000
 """Up to this many points every step looks at all of them; beyond, at a random batch."""
@@ -82,7 +83,7 @@ def gradient_descent(
         report(callback, len(values), max_iter, objective=values[-1], metric=_metric_of(g))
         if iteration > min_iter and abs(change) < tol:
             break
-    return _as_numpy(g), {"objective": np.array(values)}
+    return to_numpy(g), {"objective": np.array(values)}
 
 
 def stochastic(
@@ -114,9 +115,9 @@ def stochastic(
         schedule.step()
         if callback is not None:
             report(callback, step + 1, n_steps, objective=float(values[step]), metric=_metric_of(g))
-    history = _as_numpy(values)
+    history = to_numpy(values)
     require_finite(float(history.sum()), n_steps)
-    return _as_numpy(g), {"objective": history}
+    return to_numpy(g), {"objective": history}
 
 
 def require_finite(value: float, iteration: int) -> None:
@@ -127,8 +128,4 @@ def require_finite(value: float, iteration: int) -> None:
 
 
 def _metric_of(g: Tensor) -> Any:
-    return lambda: Metric.from_components(_as_numpy(g))
-
-
-def _as_numpy(values: Tensor) -> FloatArray:
-    return np.array(values.detach().cpu().numpy(), dtype=np.float64)
+    return lambda: Metric.from_components(to_numpy(g))

@@ -14,12 +14,12 @@ from .triplets import differences
 LARGEST_UNSAMPLED = 2000
 """The unsampled objective looks at all N³ triplets in every epoch."""
 BLOCK_VALUES = 8_000_000
-AHEAD_VALUES = 2**18
+PREDRAWN_VALUES = 2**18
 """Triplets of small data are drawn for all epochs up to the next refresh at once, which saves most of the calls."""
 LIST_FIELDS = tuple(field.name for field in fields(NeighbourLists))
 
 
-class SampledPicks:
+class TripletSampler:
     """randnear⁺ and randnear⁻ of the paper: a random one of each point's k nearest positives and negatives.
 
     :meth:`refresh` draws the batch of anchors and ranks the lists of just these; :meth:`draw` then samples from
@@ -34,26 +34,26 @@ class SampledPicks:
         self._queue = self._eligible[:0]
         self._anchors = self._eligible
         self._lists: NeighbourLists | None = None
-        self._ahead = every if self._batch_size * points.x.shape[1] * every <= AHEAD_VALUES else 1
-        self._drawn: list[tuple[Tensor, Tensor]] = []
-        self._before = generator.get_state()
+        self._n_predrawn = every if self._batch_size * points.x.shape[1] * every <= PREDRAWN_VALUES else 1
+        self._predrawn: list[tuple[Tensor, Tensor]] = []
+        self._generator_state = generator.get_state()
 
     def refresh(self, g: Tensor) -> None:
         self._anchors = self._next_batch()
         self._lists = rank_neighbours(g, self._points, self._k, self._anchors)
-        self._drawn = []
+        self._predrawn = []
 
     def draw(self, g: Tensor) -> tuple[Tensor, Tensor]:
         """The :func:`differences` of a triplet of each anchor."""
-        if not self._drawn:
-            self._draw_ahead()
-        return self._drawn.pop()
+        if not self._predrawn:
+            self._predraw()
+        return self._predrawn.pop()
 
     def state(self) -> dict[str, Tensor]:
         """What :meth:`restore` needs to go on drawing as if nothing had happened."""
         assert self._lists is not None, "refresh comes first"
-        kept = {"queue": self._queue, "anchors": self._anchors, "generator": self._before}
-        kept["taken"] = torch.tensor(self._ahead - len(self._drawn))
+        kept = {"queue": self._queue, "anchors": self._anchors, "generator": self._generator_state}
+        kept["taken"] = torch.tensor(self._n_predrawn - len(self._predrawn))
         return kept | {name: getattr(self._lists, name) for name in LIST_FIELDS}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
@@ -61,16 +61,16 @@ class SampledPicks:
         self._queue, self._anchors = state["queue"].to(device), state["anchors"].to(device)
         self._generator.set_state(state["generator"].cpu())
         self._lists = NeighbourLists(*(state[name].to(device) for name in LIST_FIELDS))
-        self._draw_ahead()
-        del self._drawn[self._ahead - int(state["taken"]) :]
+        self._predraw()
+        del self._predrawn[self._n_predrawn - int(state["taken"]) :]
 
-    def _draw_ahead(self) -> None:
+    def _predraw(self) -> None:
         assert self._lists is not None, "refresh comes first"
-        self._before = self._generator.get_state()
-        positive, negative = self._lists.draw(self._generator, self._ahead)
+        self._generator_state = self._generator.get_state()
+        positive, negative = self._lists.draw(self._generator, self._n_predrawn)
         x = self._points.x
         u, v = differences(x[self._anchors], x[positive], x[negative])
-        self._drawn = list(zip(u, v, strict=True))[::-1]  # taken from the end
+        self._predrawn = list(zip(u, v, strict=True))[::-1]  # taken from the end
 
     def _next_batch(self) -> Tensor:
         if self._batch_size == len(self._eligible):
@@ -82,7 +82,7 @@ class SampledPicks:
         return batch.sort().values  # sorted rows are sorted by class
 
 
-class UnsampledPicks:
+class DecidingTriplets:
     """The triplet that decides Theorem 1's leave-one-out radius, kth-min_j kth-max_i ε̃(i, j), of each point.
 
     The derivative of that radius is the derivative of this one triplet, wherever the radius has a derivative.

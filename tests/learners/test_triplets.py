@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from arml_core.learners.neighbours import SortedByClass, rank_neighbours, rank_neighbours_of
-from arml_core.learners.triplet_sampling import SampledPicks, UnsampledPicks
+from arml_core.learners.triplet_sampling import DecidingTriplets, TripletSampler
 from arml_core.learners.triplets import LOSSES, differences, loss_and_gradient, triplet_radius
 
 from .data import blobs
@@ -151,14 +151,14 @@ def test_draws_are_uniform_over_each_list():
 def test_batches_run_through_all_points_before_one_comes_again():
     X, y = blobs(6, (30, 31, 1))
     points = SortedByClass(X, y, CPU, torch.float64)
-    picks = SampledPicks(points, 3, 10, torch.Generator().manual_seed(0), every=1)
+    triplets = TripletSampler(points, 3, 10, torch.Generator().manual_seed(0), every=1)
     g = torch.eye(5, dtype=torch.float64)
     seen = []
     for _ in range(6):
-        picks.refresh(g)
-        u, v = picks.draw(g)
+        triplets.refresh(g)
+        u, v = triplets.draw(g)
         assert u.shape == v.shape == (10, 5)
-        seen += picks.state()["anchors"].tolist()
+        seen += triplets.state()["anchors"].tolist()
     assert len(set(seen)) == 60
     lonely = int(np.flatnonzero(y[points.order] == 2)[0])
     assert lonely not in seen
@@ -172,14 +172,14 @@ def test_triplets_drawn_ahead_are_those_drawn_one_by_one(monkeypatch, batch):
     g = torch.eye(5, dtype=torch.float64)
 
     def seen() -> list[torch.Tensor]:
-        picks = SampledPicks(points, 3, batch, torch.Generator().manual_seed(0), every=4)
+        triplets = TripletSampler(points, 3, batch, torch.Generator().manual_seed(0), every=4)
         found = []
         for epoch in range(12):
             if epoch % 4 == 0:
-                picks.refresh(g)
-            u, v = picks.draw(g)
-            near = rank_neighbours(g, points, 3, picks.state()["anchors"])
-            x, i = points.x[picks.state()["anchors"]], points.x[near.positive]
+                triplets.refresh(g)
+            u, v = triplets.draw(g)
+            near = rank_neighbours(g, points, 3, triplets.state()["anchors"])
+            x, i = points.x[triplets.state()["anchors"]], points.x[near.positive]
             j = points.x[near.negative]
             every_u, every_v = differences(x[:, None, None], i[:, :, None], j[:, None])  # (A, 3, 3, D)
             hit = (every_u == u[:, None, None]).all(-1) & (every_v == v[:, None, None]).all(-1)
@@ -188,7 +188,7 @@ def test_triplets_drawn_ahead_are_those_drawn_one_by_one(monkeypatch, batch):
         return found
 
     ahead = seen()
-    monkeypatch.setattr("arml_core.learners.triplet_sampling.AHEAD_VALUES", 0)
+    monkeypatch.setattr("arml_core.learners.triplet_sampling.PREDRAWN_VALUES", 0)
     for one, other in zip(ahead, seen(), strict=True):
         assert torch.equal(one, other)
     assert not torch.equal(ahead[0], ahead[2])
@@ -200,7 +200,7 @@ def test_unsampled_triplet_decides_theorem_1(k):
     X, y = blobs(7, (4, 9, 3))
     points = SortedByClass(X, y, CPU, torch.float64)
     g = components(5, 5)
-    anchors, i, j = UnsampledPicks(points, k).decide(g)
+    anchors, i, j = DecidingTriplets(points, k).decide(g)
     radius = triplet_radius(g, points.x[anchors], points.x[i], points.x[j])
     X, y = X[points.order], y[points.order]
     m = (g.T @ g).numpy()

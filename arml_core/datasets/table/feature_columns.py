@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.arrays import FloatArray, IntArray
+from ...numerics.equal_rows import conflicting_rows
 from ..base import Labels
 from . import role_problems
 from .cells import MISSING, NOT_FINITE, TEXT
@@ -123,16 +124,7 @@ def notes(names: Sequence[str], raw: FloatArray, y: Labels | None, lines: IntArr
     """Constant features, and equal rows with different labels."""
     constant = (raw == raw[:1]).all(axis=0) & (len(raw) > 1)
     found = [role_problems.constant_column(names[int(k)]) for k in np.flatnonzero(constant)]
-    conflicting = [] if y is None else _conflicting(raw, y)
-    if conflicting:
+    conflicting = np.empty(0, dtype=np.intp) if y is None else conflicting_rows(raw, y)
+    if conflicting.size:
         found.append(role_problems.conflicting_rows(lines[conflicting]))
     return found
-
-
-def _conflicting(raw: FloatArray, y: Labels) -> list[int]:
-    groups: dict[bytes, list[int]] = {}
-    positive_zero = raw + 0.0  # -0.0 and 0.0 are the same point
-    for i, row in enumerate(positive_zero):
-        groups.setdefault(row.tobytes(), []).append(i)
-    mixed = [group for group in groups.values() if len(group) > 1 and len(set(y[group].tolist())) > 1]
-    return sorted(i for group in mixed for i in group)

@@ -14,7 +14,7 @@ from .neighbours import SortedByClass, rank_neighbours_of
 from .triplets import triplet_radius
 
 
-def split_off(codes: NDArray[np.intp], fraction: float, seed: int) -> NDArray[np.bool_]:
+def held_out_mask(codes: NDArray[np.intp], fraction: float, seed: int) -> NDArray[np.bool_]:
     """True for the points to hold out: `fraction` of each class, rounded down, and at least two of it stay."""
     rng = np.random.default_rng(seed)
     held = np.zeros(len(codes), dtype=bool)
@@ -30,7 +30,7 @@ def split_off(codes: NDArray[np.intp], fraction: float, seed: int) -> NDArray[np
     return held
 
 
-class HeldOut:
+class EarlyStopping:
     """The loss of the held-out points: the mean of ℓ(ε̃) over their r-th nearest positive and negative, r = 1 … k.
 
     Their neighbours are training points; nothing is drawn, so two evaluations of the same G are equal.
