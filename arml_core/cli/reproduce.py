@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> list[str]:
     from ..jobs.client import Client
-    from ..reproduce import facts, figure2, plan
+    from ..reproduce import figure2, measurements, plan
     from ..reproduce.published import METHODS, TITLES
     from ..reproduce.run import compute
 
@@ -79,20 +79,20 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
     datasets = arguments.dataset or (["splice"] if arguments.quick else list(TITLES))
     methods = arguments.method or list(METHODS)
     if arguments.what == "datasets":
-        facts.measure_datasets(folder, datasets, display.say, display.show)
+        measurements.measure_datasets(folder, datasets, display)
         return []
     if arguments.what == "runtime":
-        timed = _those(methods, facts.RUNTIME_PARAMETERS, "runtime")
-        return facts.measure_runtime(Client(shared=False), folder, timed, display.say, display.show)
+        timed = _available(methods, measurements.RUNTIME_PARAMETERS, "runtime")
+        return measurements.measure_runtime(Client(shared=False), folder, timed, display)
     if arguments.what == "figure2":
         wanted = figure2.curves(arguments.points, arguments.quick)
-        sets = _those(arguments.dataset or figure2.DATASETS, figure2.DATASETS, "figure2")
-        return figure2.compute(Client(shared=False), folder / "figure2", sets, wanted, display.say, display.show)
+        sets = _available(arguments.dataset or figure2.DATASETS, figure2.DATASETS, "figure2")
+        return figure2.compute(Client(shared=False), folder / "figure2", sets, wanted, display)
     one_metric = True
     if arguments.what == "figure1":
         steps, folder = plan.figure1(), folder / "figure1"
     elif arguments.what == "sensitivity":
-        datasets = _those(datasets, plan.SENSITIVITY_SETS, "sensitivity")
+        datasets = _available(datasets, plan.SENSITIVITY_SETS, "sensitivity")
         steps, folder, one_metric = plan.sensitivity(datasets, effort), folder / "sensitivity", False
     else:
         columns = arguments.column or ()
@@ -101,10 +101,10 @@ def _compute(arguments: argparse.Namespace, folder: Path, display: _Display) -> 
             known = ", ".join(plan.TABLES[arguments.what])
             raise ValueError(f"{arguments.what} has no column {unknown[0]!r}; it has {known}")
         steps = plan.table(arguments.what, datasets, methods, effort, columns)
-    return compute(Client(shared=False), steps, folder, display.say, display.show, one_metric, arguments.kept)
+    return compute(Client(shared=False), steps, folder, display, one_metric, arguments.kept)
 
 
-def _those(asked: Iterable[str], known: Iterable[str], what: str) -> list[str]:
+def _available(asked: Iterable[str], known: Iterable[str], what: str) -> list[str]:
     """What it has of what was asked for; a ValueError if that is nothing."""
     asked, known = list(asked), list(known)
     found = [name for name in asked if name in known]
@@ -129,11 +129,11 @@ class _Display:
         self._drawn = sys.stderr.isatty()
         self._next_line = time.monotonic() + LINE_SECONDS
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         self.clear()
         print(line, flush=True)
 
-    def show(self, line: str) -> None:
+    def print_status(self, line: str) -> None:
         if self._drawn:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{line[:width]:<{width}}", end="", file=sys.stderr, flush=True)

@@ -20,8 +20,8 @@ from ..neural.smoothing import N
 from ..results import read_results
 from .plan import SEED
 from .published import POINTS
-from .result_files import add_result, described, file_of
-from .run import Progress, Say, Watched, fingerprint_of, watch
+from .result_files import add_result, result_path, with_provenance
+from .run import Display, Progress, TrackedJob, fingerprint_of, track
 
 DATASETS = ("mnist", "fashion_mnist")
 SIGMAS = (0.2, 1.0)
@@ -41,11 +41,11 @@ class NetworkRequest:
     def title(self) -> str:
         return self.network.title
 
-    def ask(self, client: Client, dataset: str) -> JobStatus:
+    def submit(self, client: Client, dataset: str) -> JobStatus:
         """Have it computed as a job; what was computed before is done at once."""
         return client.submit(self._spec(client.add_dataset(dataset)))
 
-    def find(self, client: Client, dataset: str) -> JobStatus | None:
+    def find_job(self, client: Client, dataset: str) -> JobStatus | None:
         """The same job where somebody has asked for it already."""
         return client.find(self._spec(fingerprint_of(dataset)))
 
@@ -66,37 +66,37 @@ def curves(points: int | None = None, quick: bool = False) -> list[NetworkReques
 
 
 def compute(
-    client: Client, folder: Path, datasets: Iterable[str], wanted: Sequence[NetworkRequest], say: Say, show: Say
+    client: Client, folder: Path, datasets: Iterable[str], wanted: Sequence[NetworkRequest], display: Display
 ) -> list[str]:
     """Train and certify what is not in `folder` yet; the reasons of those that failed are returned."""
-    progress, asked = Progress(), {}
+    progress, submitted = Progress(), {}
     for name in datasets:
         for curve in wanted:
             title = f"{dataset_info(name).title}, {curve.title}"
             if _is_kept(folder, name, curve):
-                say(f"{title}: kept already")
+                display.print_line(f"{title}: kept already")
                 continue
-            job = curve.ask(client, name).id
-            progress.jobs[job], asked[job] = Watched(title, 1.0), curve
-    watch(client, progress, show, lambda status: _finish(client, status, asked[status.id], progress, folder, say))
-    return [job.failure for job in progress.jobs.values() if job.failure]
+            job = curve.submit(client, name).id
+            progress.jobs[job], submitted[job] = TrackedJob(title, 1.0), curve
 
+    def finish(status: JobStatus) -> None:
+        tracked = progress.jobs[status.id]
+        if tracked.has_failed(status, display):
+            return
+        evaluation = client.evaluation(status.id)
+        assert evaluation is not None
+        add_result(folder, with_provenance(evaluation, submitted[status.id].deviations()))
+        error, mean = 1 - evaluation.correct.mean(), evaluation.lower.mean()
+        display.print_line(
+            f"{tracked.title}: {len(evaluation)} points, clean error {error:.3f}, mean radius {mean:.3f}"
+        )
 
-def _finish(
-    client: Client, status: JobStatus, curve: NetworkRequest, progress: Progress, folder: Path, say: Say
-) -> None:
-    watched = progress.jobs[status.id]
-    if watched.has_failed(status, say):
-        return
-    evaluation = client.evaluation(status.id)
-    assert evaluation is not None
-    add_result(folder, described(evaluation, curve.deviations()))
-    error, mean = 1 - evaluation.correct.mean(), evaluation.lower.mean()
-    say(f"{watched.title}: {len(evaluation)} points, clean error {error:.3f}, mean radius {mean:.3f}")
+    track(client, progress, display, finish)
+    return progress.failures
 
 
 def _is_kept(folder: Path, dataset: str, curve: NetworkRequest) -> bool:
-    path = file_of(folder, dataset, NETWORK)
+    path = result_path(folder, dataset, NETWORK)
     return path.exists() and any(
         (found.method, dict(found.options)) == (curve.network.method, curve.network.options)
         and len(found) >= curve.points

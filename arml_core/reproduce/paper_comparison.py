@@ -13,7 +13,7 @@ import pandas as pd
 from ..curves import robust_error
 from ..numerics.arrays import FloatArray
 from ..results import Evaluation
-from . import facts, published
+from . import measurements, published
 from .plan import COLUMNS
 from .published import METHODS, TITLES
 from .tables import PAPER_COLUMN, Tables
@@ -96,7 +96,7 @@ def spread(evaluations: Sequence[Evaluation], at: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class Again:
+class RerunComparison:
     """A result computed anew beside the kept one, over the points both have.
 
     `then` and `now` are the robust errors at the asked radii, `n_same` counts the points with the same radius up to
@@ -110,14 +110,14 @@ class Again:
     largest: float
 
 
-def again(kept: Evaluation, fresh: Evaluation, at: FloatArray) -> Again:
+def compare_rerun(kept: Evaluation, fresh: Evaluation, at: FloatArray) -> RerunComparison:
     """Compare point by point; `fresh` may still be under way."""
     both = fresh.index < len(kept)
     then, now = kept.radii[fresh.index[both]], fresh.radii[both]
     same = (then == now) | np.isclose(then, now, rtol=1e-6, atol=1e-9)
     with np.errstate(invalid="ignore"):
         largest = float(np.abs(then - now)[~same].max(initial=0.0))
-    return Again(robust_error(then, at), robust_error(now, at), len(then), int(same.sum()), largest)
+    return RerunComparison(robust_error(then, at), robust_error(now, at), len(then), int(same.sum()), largest)
 
 
 def coverage(tables: Tables) -> tuple[int, int, int, int]:
@@ -139,7 +139,7 @@ def _same_attacker(column: str, paper: published.Column) -> bool:
 
 def dataset_rows(folder: Path) -> pd.DataFrame:
     """Sizes, and the Euclidean errors on all test points; ours are NaN where they are not computed."""
-    ours = facts.read(folder, facts.DATASETS_FILE)
+    ours = measurements.read_measurements(folder, measurements.DATASETS_FILE)
     found = []
     for name, title in TITLES.items():
         paper, here = published.dataset_facts(name), ours.get(name, {})
@@ -166,9 +166,9 @@ def runtime_rows(folder: Path) -> pd.DataFrame:
 
     The `ratio` is of seconds an iteration: a training that has converged before the hundredth stops there.
     """
-    ours, theirs = facts.read(folder, facts.RUNTIME_FILE), published.runtime_seconds()
+    ours, theirs = measurements.read_measurements(folder, measurements.RUNTIME_FILE), published.runtime_seconds()
     found = []
-    for learner in facts.RUNTIME_PARAMETERS:
+    for learner in measurements.RUNTIME_PARAMETERS:
         paper = float(theirs["ARML_cpu" if learner == "arml" else METHODS[learner]])
         here = ours.get(learner, {})
         seconds = float(here.get("seconds", float("nan")))
@@ -177,7 +177,8 @@ def runtime_rows(folder: Path) -> pd.DataFrame:
                 "metric": METHODS[learner],
                 "paper seconds": paper,
                 "our seconds": seconds,
-                "ratio": (seconds / here.get("iterations", facts.ITERATIONS)) / (paper / facts.ITERATIONS),
+                "ratio": (seconds / here.get("iterations", measurements.ITERATIONS))
+                / (paper / measurements.ITERATIONS),
                 "iterations": here.get("iterations"),
                 "machine": here.get("machine", ""),
                 "threads": here.get("threads"),

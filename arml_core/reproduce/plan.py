@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..attacks.boundary import STEPS
+from ..datasets import dataset_info
 from ..jobs.spec import EvaluationKind, EvaluationSpec, PointsSpec, RunSpec
 from ..learners.arml import FULL_BATCH, LARGE_BATCH
 from ..learners.registry import get_learner
@@ -21,7 +22,6 @@ SENSITIVITY = (1, 2, 5, 10, 20, 50)
 """Neighbourhood sizes of the paper's appendix."""
 SENSITIVITY_SETS = ("splice", "satimage")
 TOY = "seven_points"
-N_TRAIN = {"splice": 1000, "pendigits": 7494, "satimage": 4435, "usps": 7291, "mnist": 60_000, "fashion_mnist": 60_000}
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class PlanStep:
 
     def deviations(self) -> tuple[str, ...]:
         """Where the result departs from the paper's protocol, a clause each."""
-        return (*_of_training(self), *_of_evaluation(self))
+        return (*_training_deviations(self), *_evaluation_deviations(self))
 
 
 def table(
@@ -167,12 +167,12 @@ def _step(
     )
 
 
-def _of_training(step: PlanStep) -> tuple[str, ...]:
+def _training_deviations(step: PlanStep) -> tuple[str, ...]:
     entry = get_learner(step.learner)
     known = {p.name: p.default for p in entry.parameters}
     changed = {name: value for name, value in step.parameters.items() if value != known[name]}
     found = [f"{name} = {value} instead of {known[name]}" for name, value in changed.items()]
-    n = N_TRAIN.get(step.dataset, 0)
+    n = dataset_info(step.dataset).n_train
     if step.learner == "arml":
         found.append(f"neighbours ranked every {known['refresh']} epochs, not every epoch")
         if n > FULL_BATCH:
@@ -186,7 +186,7 @@ def _of_training(step: PlanStep) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _of_evaluation(step: PlanStep) -> tuple[str, ...]:
+def _evaluation_deviations(step: PlanStep) -> tuple[str, ...]:
     found = []
     if not step.what.in_paper:
         found.append("not in the paper")

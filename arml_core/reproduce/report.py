@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ..results import Evaluation
-from . import extras, published
+from . import published, report_sections
+from .attack_differences import Reason, far_attacks
 from .markdown import errors_cells, listed, row, rule
 from .observations import COLUMNS as OBSERVED
 from .observations import check
 from .paper_comparison import TABLE_1, TABLE_2
 from .published import ATTACK_TOLERANCE, METHODS, TITLES
-from .reasons import Reason, far_attacks
 from .tables import PAPER_COLUMN, Tables
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "REPRODUCTION.md"
@@ -64,7 +64,7 @@ def report(folder: Path) -> str:
         *_gaps(tables),
         *_table_1(tables),
         *_table_2(tables),
-        *extras.sections(folder),
+        *report_sections.further_sections(folder),
         *_how(tables.evaluations.values()),
     ]
     return "\n".join(parts).rstrip() + "\n"

@@ -37,7 +37,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
-def described(evaluation: Evaluation, deviations: Iterable[str], metric: Metric | None = None) -> Evaluation:
+def with_provenance(evaluation: Evaluation, deviations: Iterable[str], metric: Metric | None = None) -> Evaluation:
     """The evaluation with the machine, the versions, the metric's hash and its deviations in `made`."""
     made: dict[str, Any] = {**evaluation.made, "machine": machine(), "versions": versions()}
     if metric is not None:
@@ -48,7 +48,7 @@ def described(evaluation: Evaluation, deviations: Iterable[str], metric: Metric 
     return replace(evaluation, made=made)
 
 
-def file_of(folder: Path, dataset: str, learner: str) -> Path:
+def result_path(folder: Path, dataset: str, learner: str) -> Path:
     return folder / f"{dataset}-{learner}.npz"
 
 
@@ -58,13 +58,13 @@ def add_result(folder: Path, evaluation: Evaluation, several: bool = False) -> b
     A file is about one metric: evaluations of an earlier training leave it. With `several` it keeps a metric for each
     setting of the learner.
     """
-    path, place = file_of(folder, evaluation.dataset, evaluation.learner), _place(evaluation)
+    path, key = result_path(folder, evaluation.dataset, evaluation.learner), _entry_key(evaluation)
     with _alone(folder):
         kept = read_results(path) if path.exists() else ()
-        present = {_place(old): old for old in kept if several or _same_metric(old, evaluation)}
-        if place in present and _extent(present[place]) > _extent(evaluation):
+        present = {_entry_key(old): old for old in kept if several or _same_metric(old, evaluation)}
+        if key in present and _extent(present[key]) > _extent(evaluation):
             return False
-        present[place] = evaluation
+        present[key] = evaluation
         write_results(path, [present[key] for key in sorted(present)])
     return True
 
@@ -73,7 +73,7 @@ def add_metric(folder: Path, evaluation: Evaluation, metric: Metric) -> None:
     """Keep the metric an evaluation was made with, if it is small and was learned and is not the one kept already."""
     if evaluation.learner == "euclidean" or metric.components.shape[1] > LARGEST_METRIC:
         return
-    path = file_of(folder / METRICS, evaluation.dataset, evaluation.learner)
+    path = result_path(folder / METRICS, evaluation.dataset, evaluation.learner)
     if path.exists() and np.array_equal(load_metric(path).metric.components, metric.components):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def add_metric(folder: Path, evaluation: Evaluation, metric: Metric) -> None:
 
 def kept_metric(folder: Path, dataset: str, trained: RunSpec) -> Metric | None:
     """The metric of a training that is kept in the folder; None if there is none, or only that of another training."""
-    path = file_of(folder / METRICS, dataset, trained.learner)
+    path = result_path(folder / METRICS, dataset, trained.learner)
     if not path.exists():
         return None
     saved = load_metric(path)
@@ -100,7 +100,7 @@ def kept_metric(folder: Path, dataset: str, trained: RunSpec) -> Metric | None:
 
 def metric_file(folder: Path, evaluation: Evaluation) -> Path | None:
     """The file with the very metric an evaluation was made with; None if it is not kept."""
-    path = file_of(folder / METRICS, evaluation.dataset, evaluation.learner)
+    path = result_path(folder / METRICS, evaluation.dataset, evaluation.learner)
     if not path.exists():
         return None
     kept = content_hash([load_metric(path).metric.components])[:HASH]
@@ -115,7 +115,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _place(evaluation: Evaluation) -> tuple[str, ...]:
+def _entry_key(evaluation: Evaluation) -> tuple[str, ...]:
     """What a file holds only once."""
     return (
         f"{evaluation.n_neighbors:04d}",

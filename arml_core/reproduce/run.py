@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from ..datasets import Dataset, dataset_info, load_dataset
 from ..jobs.client import Client
@@ -20,20 +21,28 @@ from ..metric import Metric
 from ..results import Evaluation
 from .plan import PlanStep
 from .published import METHODS
-from .result_files import add_metric, add_result, described, kept_metric
+from .result_files import add_metric, add_result, kept_metric, with_provenance
 
 POLL_SECONDS = 0.5
-FIRST = {"exact": 5, "theorem1": 5, "votes": 4, "whitebox": 3, "search": 2, "boundary-box": 1, "boundary": 0}
+PRIORITIES = {"exact": 5, "theorem1": 5, "votes": 4, "whitebox": 3, "search": 2, "boundary-box": 1, "boundary": 0}
 """Priorities: what is cheap comes first, and a training as soon as its turn comes."""
-SECONDS = {"exact": 4e-3, "theorem1": 3e-3, "votes": 3e-3, "whitebox": 0.15, "boundary": 4.0, "boundary-box": 4.0}
+COSTS = {"exact": 4e-3, "theorem1": 3e-3, "votes": 3e-3, "whitebox": 0.15, "boundary": 4.0, "boundary-box": 4.0}
 """Rough seconds a point; only their proportions matter, for the time left."""
 _RATES = Rates(float32=4e10, float64=2e10, values=3e9)
 
-Say = Callable[[str], None]
+
+class Display(Protocol):
+    """Where a run reports to a person."""
+
+    def print_line(self, line: str) -> None:
+        """A line that stays, for each job that ends."""
+
+    def print_status(self, line: str) -> None:
+        """Where the run stands, again and again."""
 
 
 @dataclass
-class Watched:
+class TrackedJob:
     """A job that is waited for: what it is worth and how much of it is done."""
 
     title: str
@@ -44,12 +53,12 @@ class Watched:
     done: bool = False
     failure: str = ""
 
-    def has_failed(self, status: JobStatus, say: Say) -> bool:
+    def has_failed(self, status: JobStatus, display: Display) -> bool:
         """Whether the job ended without a result; then it says why."""
         reason = failure_of(status)
         if reason:
             self.failure = f"{self.title}: {reason}"
-            say(self.failure)
+            display.print_line(self.failure)
         return bool(reason)
 
 
@@ -57,7 +66,7 @@ class Watched:
 class Progress:
     """Where a run stands."""
 
-    jobs: dict[str, Watched] = field(default_factory=dict)
+    jobs: dict[str, TrackedJob] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
     def update(self, status: JobStatus) -> None:
@@ -69,6 +78,11 @@ class Progress:
     @property
     def finished(self) -> int:
         return sum(job.done for job in self.jobs.values())
+
+    @property
+    def failures(self) -> list[str]:
+        """Why the jobs that have no result have none."""
+        return [job.failure for job in self.jobs.values() if job.failure]
 
     def seconds_left(self) -> float | None:
         """From the pace since the start; None while too little is done to tell."""
@@ -90,8 +104,7 @@ def compute(
     client: Client,
     steps: Sequence[PlanStep],
     folder: Path,
-    say: Say,
-    show: Say,
+    display: Display,
     one_metric: bool = True,
     from_kept: bool = False,
 ) -> list[str]:
@@ -100,19 +113,18 @@ def compute(
     With `one_metric` a file of the folder is about one training, whose metric is kept too if it is small. With
     `from_kept` metrics that are kept there are not trained again: new results join those computed on other machines,
     where a training could differ in its last bits.
-    `say` gets a line for each job that ends, `show` one that tells where the run stands, again and again.
     """
     progress = Progress()
-    _ask(client, steps, progress, folder if from_kept else None)
-    watch(client, progress, show, lambda status: _finish(client, status, progress, folder, say, one_metric))
-    return [job.failure for job in progress.jobs.values() if job.failure]
+    _submit_all(client, steps, progress, folder if from_kept else None)
+    track(client, progress, display, lambda status: _finish(client, status, progress, folder, display, one_metric))
+    return progress.failures
 
 
-def watch(client: Client, progress: Progress, show: Say, ended: Callable[[JobStatus], None]) -> None:
+def track(client: Client, progress: Progress, display: Display, ended: Callable[[JobStatus], None]) -> None:
     """Until all jobs are at rest, show where they stand; `ended` gets each one once."""
     while not all(job.done for job in progress.jobs.values()):
         running = []
-        for job in [job for job, watched in progress.jobs.items() if not watched.done]:
+        for job in [job for job, tracked in progress.jobs.items() if not tracked.done]:
             status = client.status(job)
             progress.update(status)
             if status.state == RUNNING:
@@ -121,7 +133,7 @@ def watch(client: Client, progress: Progress, show: Say, ended: Callable[[JobSta
             if status.is_at_rest and (status.state != LOST or given_up):  # once lost, it is tried again
                 progress.jobs[job].done = True
                 ended(status)
-        show(progress.line(running))
+        display.print_status(progress.line(running))
         time.sleep(POLL_SECONDS)
 
 
@@ -130,19 +142,19 @@ def failure_of(status: JobStatus) -> str:
     return "" if status.state == DONE else f"{status.state}, {status.reason or status.note or 'no reason given'}"
 
 
-def ask(client: Client, step: PlanStep, data: Dataset | str | None = None) -> tuple[JobStatus, JobStatus]:
+def submit(client: Client, step: PlanStep, data: Dataset | str | None = None) -> tuple[JobStatus, JobStatus]:
     """Ask for one step: the training and the evaluation that needs it. What was computed before is done at once."""
-    run = client.submit(step.training(client.add_dataset(data or step.dataset)), max(FIRST.values()))
-    return run, client.submit(step.evaluation(run.id), FIRST[step.column])
+    run = client.submit(step.training(client.add_dataset(data or step.dataset)), max(PRIORITIES.values()))
+    return run, client.submit(step.evaluation(run.id), PRIORITIES[step.column])
 
 
-def _ask_with_kept(client: Client, step: PlanStep, data: Dataset, folder: Path) -> tuple[JobStatus, JobStatus]:
+def _submit_with_kept(client: Client, step: PlanStep, data: Dataset, folder: Path) -> tuple[JobStatus, JobStatus]:
     """The same with the metric that the folder keeps, if it does."""
     metric = kept_metric(folder, step.dataset, step.training(data.fingerprint))
     if metric is None:
-        return ask(client, step, data)
+        return submit(client, step, data)
     run = client.add_metric(data, metric, f"{METHODS[step.learner]} of the results")
-    return run, client.submit(step.evaluation(run.id), FIRST[step.column])
+    return run, client.submit(step.evaluation(run.id), PRIORITIES[step.column])
 
 
 def fingerprint_of(dataset: str) -> str:
@@ -150,48 +162,52 @@ def fingerprint_of(dataset: str) -> str:
     return dataset_info(dataset).fingerprint or load_dataset(dataset).fingerprint
 
 
-def find(client: Client, step: PlanStep) -> tuple[JobStatus, JobStatus] | None:
+def find_jobs(client: Client, step: PlanStep) -> tuple[JobStatus, JobStatus] | None:
     """The same two jobs where somebody has asked for them already, None where nobody has."""
     run = client.find(step.training(fingerprint_of(step.dataset)))
     evaluation = None if run is None else client.find(step.evaluation(run.id))
     return None if run is None or evaluation is None else (run, evaluation)
 
 
-def _ask(client: Client, steps: Sequence[PlanStep], progress: Progress, kept: Path | None) -> None:
+def _submit_all(client: Client, steps: Sequence[PlanStep], progress: Progress, kept: Path | None) -> None:
     """Queue the trainings and all that needs them; a dataset is loaded once. `kept` is a folder that has metrics."""
     for name in dict.fromkeys(step.dataset for step in steps):
         data = load_dataset(name)
         shape = (len(data.X_train), data.n_features, data.n_classes)
         for step in [step for step in steps if step.dataset == name]:
-            run, status = ask(client, step, data) if kept is None else _ask_with_kept(client, step, data, kept)
+            run, status = submit(client, step, data) if kept is None else _submit_with_kept(client, step, data, kept)
             if run.id not in progress.jobs:
                 weight = estimate(step.learner, *shape, step.parameters, _RATES).seconds
-                progress.jobs[run.id] = Watched(f"training of {run.title}", max(weight, 0.1))
-            each = step.budget if step.budget is not None else SECONDS[step.column]
+                progress.jobs[run.id] = TrackedJob(f"training of {run.title}", max(weight, 0.1))
+            each = step.budget if step.budget is not None else COSTS[step.column]
             scale = max(1.0, shape[0] * shape[1] / 1e6)
             weight = each * (step.points.n or shape[0]) * (scale if step.budget is None else 1.0)
-            progress.jobs[status.id] = Watched(step.title, weight * (step.steps or 25_000) / 25_000, step)
+            progress.jobs[status.id] = TrackedJob(step.title, weight * (step.steps or 25_000) / 25_000, step)
 
 
-def _finish(client: Client, status: JobStatus, progress: Progress, folder: Path, say: Say, one_metric: bool) -> None:
-    watched = progress.jobs[status.id]
-    if watched.has_failed(status, say):
+def _finish(
+    client: Client, status: JobStatus, progress: Progress, folder: Path, display: Display, one_metric: bool
+) -> None:
+    tracked = progress.jobs[status.id]
+    if tracked.has_failed(status, display):
         return
     spent = seconds_of(status)
-    if watched.step is None:
-        say(f"{watched.title}: {duration(spent)}")
+    if tracked.step is None:
+        display.print_line(f"{tracked.title}: {duration(spent)}")
         return
     evaluation = client.evaluation(status.id)
     assert evaluation is not None
     assert status.needs is not None
     metric = Metric.from_components(client.run(status.needs).components_)
     if evaluation.learner == GIVEN:
-        evaluation = _as_trained(evaluation, watched.step)
-    evaluation = described(evaluation, watched.step.deviations(), metric)
+        evaluation = _as_trained(evaluation, tracked.step)
+    evaluation = with_provenance(evaluation, tracked.step.deviations(), metric)
     kept = add_result(folder, evaluation, several=not one_metric)
     if kept and one_metric:
         add_metric(folder, evaluation, metric)
-    say(f"{watched.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; a larger one is kept already'}")
+    display.print_line(
+        f"{tracked.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; a larger one is kept already'}"
+    )
 
 
 def _as_trained(evaluation: Evaluation, step: PlanStep) -> Evaluation:

@@ -17,11 +17,11 @@ import arml_core as arml
 from arml_core.figures.paper_agreement import agreement_alt, agreement_figure
 from arml_core.jobs import Client
 from arml_core.jobs.paths import Paths
-from arml_core.reproduce import facts as reproduce_facts
-from arml_core.reproduce.facts import error_step
-from arml_core.reproduce.paper_comparison import again, coverage, dataset_rows, rows, runtime_rows, spread
+from arml_core.reproduce import measurements
+from arml_core.reproduce.measurements import error_step
+from arml_core.reproduce.paper_comparison import compare_rerun, coverage, dataset_rows, rows, runtime_rows, spread
 from arml_core.reproduce.plan import Effort, figure1, table
-from arml_core.reproduce.run import ask, find
+from arml_core.reproduce.run import find_jobs, submit
 from arml_core.reproduce.tables import Tables
 from arml_core.results import FOLDER, Evaluation, read_results, shipped
 from pages.components.paper import facts
@@ -328,7 +328,7 @@ def small(radii: list[float], index: list[int] | None = None) -> Evaluation:
 
 def test_a_partial_recomputation_is_compared_on_its_own_points() -> None:
     kept, fresh = small([0.1, 0.2, 0.3, 0.4]), small([0.4, 0.25], [3, 1])
-    found = again(kept, fresh, np.array([0.0, 0.2, 0.4]))
+    found = compare_rerun(kept, fresh, np.array([0.0, 0.2, 0.4]))
     np.testing.assert_allclose(found.then, [0, 0.5, 1])
     np.testing.assert_allclose(found.now, [0, 0, 1])
     assert (found.n, found.n_same) == (2, 1)
@@ -396,7 +396,7 @@ def test_an_error_of_the_datasets_table_is_that_of_all_test_points(monkeypatch) 
     client = Client()
     for k in (1, 11):
         step = error_step("iris", k)
-        _, job = ask(client, step)
+        _, job = submit(client, step)
         assert client.wait(job.id, PATIENCE).state == "done"
         data = arml.load_dataset("iris")
         knn = arml.MahalanobisKNN(k).fit(data.X_train, data.y_train)
@@ -407,12 +407,12 @@ def test_an_error_of_the_datasets_table_is_that_of_all_test_points(monkeypatch) 
 
 def test_the_time_of_a_training_is_that_of_its_job(monkeypatch) -> None:
     monkeypatch.setenv("ARML_NICE", "0")
-    monkeypatch.setattr(reproduce_facts, "RUNTIME_SET", "iris")
+    monkeypatch.setattr(measurements, "RUNTIME_SET", "iris")
     client = Client()
-    assert reproduce_facts.find_runtime(client, "arml") is None
-    job = reproduce_facts.ask_runtime(client, "arml")
+    assert measurements.find_runtime(client, "arml") is None
+    job = measurements.submit_runtime(client, "arml")
     assert client.wait(job.id, PATIENCE).state == "done"
-    (found,) = reproduce_facts.find_runtime(client, "arml")
+    (found,) = measurements.find_runtime(client, "arml")
     assert (found.id, found.total) == (job.id, 100)
 
 
@@ -420,13 +420,13 @@ def test_a_toy_row_is_asked_for_found_again_and_equals_the_shipped_one(monkeypat
     monkeypatch.setenv("ARML_NICE", "0")
     (step,) = [step for step in figure1() if step.learner == "euclidean"]
     client = Client()
-    assert find(client, step) is None
-    run, evaluation = ask(client, step)
+    assert find_jobs(client, step) is None
+    run, evaluation = submit(client, step)
     assert client.wait(evaluation.id, PATIENCE).state == "done"
-    assert find(client, step) is not None
-    assert [job.id for job in find(client, step)] == [run.id, evaluation.id]
+    assert find_jobs(client, step) is not None
+    assert [job.id for job in find_jobs(client, step)] == [run.id, evaluation.id]
     (kept,) = [e for e in shipped(FOLDER / "figure1") if e.learner == "euclidean"]
-    found = again(kept, client.evaluation(evaluation.id), np.array([0.5]))
+    found = compare_rerun(kept, client.evaluation(evaluation.id), np.array([0.5]))
     assert found.n == found.n_same == 7
 
 

@@ -36,8 +36,17 @@ def client(tmp_path, monkeypatch):
     client.stop_worker()
 
 
-def silent(line):
-    """Nobody looks."""
+class Recorder:
+    """Keeps the lines that stay."""
+
+    def __init__(self):
+        self.lines = []
+
+    def print_line(self, line):
+        self.lines.append(line)
+
+    def print_status(self, line):
+        """Nobody looks."""
 
 
 def test_networks_are_jobs_too(client, tmp_path):
@@ -48,12 +57,12 @@ def test_networks_are_jobs_too(client, tmp_path):
     data = load_dataset("iris")
     x, y = data.evaluation(12)
     for curve in curves:
-        assert curve.find(client, "iris") is None
-        job = curve.ask(client, "iris")
+        assert curve.find_job(client, "iris") is None
+        job = curve.submit(client, "iris")
         assert client.wait(job.id, 120).state == "done"
-        found = curve.find(client, "iris")
+        found = curve.find_job(client, "iris")
         assert found is not None
-        assert (found.id, found.kind, curve.ask(client, "iris").finished) == (job.id, "network", found.finished)
+        assert (found.id, found.kind, curve.submit(client, "iris").finished) == (job.id, "network", found.finished)
         evaluation = client.evaluation(job.id)
         network = curve.network.train(data.X_train, data.y_train)
         lower, correct, answers = curve.network.certify(network, x, y)
@@ -68,17 +77,17 @@ def test_networks_are_jobs_too(client, tmp_path):
 
 def test_figure_2_keeps_what_it_computes_and_goes_on(client, tmp_path, monkeypatch):
     monkeypatch.setattr(figure2, "DATASETS", ("iris",))
-    said = []
+    display = Recorder()
     wanted = figure2.curves(quick=True)
-    assert figure2.compute(client, tmp_path, ["iris", "wine"], wanted, said.append, silent) == []
+    assert figure2.compute(client, tmp_path, ["iris", "wine"], wanted, display) == []
     kept = read_results(tmp_path / "iris-network.npz")
     assert {e.method for e in kept} == {"crown", "smoothing"}
     assert [len(e) for e in kept] == [10, 10, 10]
     assert all("the paper does not describe its networks; 10 points" in e.made["deviation"] for e in kept)
-    said.clear()
-    assert figure2.compute(client, tmp_path, ["iris"], wanted, said.append, silent) == []
-    assert len(said) == 3
-    assert all("kept already" in line for line in said)
+    display = Recorder()
+    assert figure2.compute(client, tmp_path, ["iris"], wanted, display) == []
+    assert len(display.lines) == 3
+    assert all("kept already" in line for line in display.lines)
 
 
 def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
@@ -88,9 +97,9 @@ def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
         PlanStep("iris", "arml", "boundary-box", points, {"n_epochs": 20}, steps=30),
         PlanStep("iris", "euclidean", "theorem1", points),
     ]
-    said = []
-    assert compute(client, steps, tmp_path / "out", said.append, silent) == []
-    assert sum(line.startswith("training of") for line in said) == 2
+    display = Recorder()
+    assert compute(client, steps, tmp_path / "out", display) == []
+    assert sum(line.startswith("training of") for line in display.lines) == 2
     exact, boundary = read_results(tmp_path / "out" / "iris-arml.npz")
     assert (exact.n_neighbors, len(exact), exact.seed) == (1, 12, 42)
     assert boundary.options == {"steps": 30}
@@ -102,7 +111,7 @@ def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
     knn = MahalanobisKNN(1, metric=metric).fit(data.X_train, data.y_train)
     np.testing.assert_allclose(exact.lower, knn.certify(x, y, method="exact").lower, rtol=1e-6, atol=1e-9)
     finished = {status.id: status.finished for status in client.list()}
-    assert compute(client, steps, tmp_path / "again", silent, silent) == []
+    assert compute(client, steps, tmp_path / "again", Recorder()) == []
     assert {status.id: status.finished for status in client.list()} == finished
     np.testing.assert_array_equal(read_results(tmp_path / "again" / "iris-arml.npz")[0].lower, exact.lower)
 
@@ -111,7 +120,7 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     """Also where training it again would give another one: results that are there stay."""
     points, few = PointsSpec("evaluation", 12), {"n_epochs": 20}
     exact = PlanStep("iris", "arml", "exact", points, few)
-    assert compute(client, [exact], tmp_path, silent, silent) == []
+    assert compute(client, [exact], tmp_path, Recorder()) == []
     path = tmp_path / "metrics" / "iris-arml.npz"
     learned = load_metric(path)
     other = 2 * learned.components_  # as if from another machine
@@ -119,12 +128,12 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     save_metric(path, Metric.from_components(other), **info)
     written = path.stat().st_mtime_ns
     before = {status.id for status in client.list()}
-    said = []
+    display = Recorder()
     votes, changed = (
         PlanStep("iris", "arml", "votes", points, few),
         PlanStep("iris", "arml", "votes", points, {"n_epochs": 10}),
     )
-    assert compute(client, [votes], tmp_path, said.append, silent, from_kept=True) == []
+    assert compute(client, [votes], tmp_path, display, from_kept=True) == []
     new = [status for status in client.list() if status.id not in before]
     assert sorted(status.kind for status in new) == ["certify", "train"]
     assert [status.content["learner"] for status in new if status.kind == "train"] == ["given"]
@@ -145,7 +154,7 @@ def test_what_fails_is_named_and_the_rest_goes_on(client, tmp_path):
         PlanStep("seven_points", "euclidean", "theorem1", PointsSpec("train")),
         PlanStep("seven_points", "euclidean", "exact", PointsSpec("train")),
     ]
-    failures = compute(client, steps, tmp_path, silent, silent)
+    failures = compute(client, steps, tmp_path, Recorder())
     assert len(failures) == 1
     assert "theorem1" in failures[0]
     assert "failed" in failures[0]

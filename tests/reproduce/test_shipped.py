@@ -8,7 +8,7 @@ from arml_core.reproduce import published
 from arml_core.reproduce.observations import check
 from arml_core.reproduce.published import METHODS
 from arml_core.reproduce.report import DOCUMENT, report
-from arml_core.reproduce.result_files import METRICS, file_of
+from arml_core.reproduce.result_files import METRICS, result_path
 from arml_core.reproduce.tables import Tables, column_of
 from arml_core.results import FOLDER, shipped
 
@@ -23,7 +23,7 @@ def recompute(dataset, learner):
     data = load_dataset(dataset)
     metric = None
     if learner != "euclidean":
-        saved = load_metric(file_of(FOLDER / METRICS, dataset, learner), data.n_features)
+        saved = load_metric(result_path(FOLDER / METRICS, dataset, learner), data.n_features)
         assert saved.info["fingerprint"] == data.fingerprint
         metric = saved.metric
     rng = np.random.default_rng()

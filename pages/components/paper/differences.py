@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from arml_core.reproduce import published
-from arml_core.reproduce.reasons import reason_of
+from arml_core.reproduce.attack_differences import difference_reason
 from arml_core.reproduce.tables import PAPER_COLUMN, Tables
 
 LEGEND = (
@@ -53,5 +53,5 @@ def verdict(tables: Tables, dataset: str, learner: str, column: str) -> str:
     allowed = published.tolerance(dataset, learner, PAPER_COLUMN[column])
     assert allowed is not None
     first = "" if math.isfinite(allowed[0]) else " above ε = 0"
-    why = WHY.get(reason_of(tables, dataset, learner, column) or "", "") if not within else ""
+    why = WHY.get(difference_reason(tables, dataset, learner, column) or "", "") if not within else ""
     return f"{'✓' if within else '✗'} ±{allowed[-1]:g}{first}{why}"

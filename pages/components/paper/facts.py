@@ -9,9 +9,9 @@ import streamlit as st
 
 from arml_core.jobs import JobStatus
 from arml_core.jobs.states import DONE
-from arml_core.reproduce import facts, published
+from arml_core.reproduce import measurements, published
 from arml_core.reproduce.paper_comparison import dataset_rows, runtime_rows
-from arml_core.reproduce.run import ask, find, seconds_of
+from arml_core.reproduce.run import find_jobs, seconds_of, submit
 from arml_core.results import FOLDER
 
 from ..on_demand import on_demand
@@ -34,7 +34,7 @@ def show_datasets(view: PaperView) -> None:
     st.table(datasets_table(found), border="horizontal", hide_index=True, alt="Datasets, errors of paper and ours")
     words = LEGEND.split(" ✓")[0] + " The paper prints three digits, ours are exact shares of the test points."
     st.markdown(f":small[{words}]")
-    _origin(facts.DATASETS_FILE, published.TITLES)
+    _origin(measurements.DATASETS_FILE, published.TITLES)
     if "detail" not in view.hide:
         _error_detail(view, found)
     show_downloads(
@@ -57,13 +57,13 @@ def _error_detail(view: PaperView, found: pd.DataFrame) -> None:
         with right:
             pick("Neighbours", "k", {k: f"{k}-NN" for k in KS}, view.k)
         row = found[(found["dataset"] == published.TITLES[view.data]) & (found["K"] == int(view.k))].iloc[0]
-        step = facts.error_step(view.data, int(view.k))
+        step = measurements.error_step(view.data, int(view.k))
         known = not math.isnan(row["ours"])
         waiting = f"It certifies all {row['test']:,} test points, which takes longer than asking for their answers."
         show_recomputation(
             Recomputation(
-                lambda client: ask(client, step),
-                lambda client: find(client, step),
+                lambda client: submit(client, step),
+                lambda client: find_jobs(client, step),
                 label_of(known),
                 f"{waiting} {where_from(view.data)}".strip(),
                 lambda job: _show_error(job, float(row["paper"]), float(row["ours"])),
@@ -122,7 +122,7 @@ def show_runtime(view: PaperView) -> None:
     )
     if found["our seconds"].isna().any():
         st.info("What is missing is not measured yet: time one below, or all with the command.", icon="ℹ️")
-    _origin(facts.RUNTIME_FILE, published.METHODS)
+    _origin(measurements.RUNTIME_FILE, published.METHODS)
     if "detail" not in view.hide:
         _runtime_detail(view, found)
     show_downloads(
@@ -137,7 +137,7 @@ def show_runtime(view: PaperView) -> None:
 
 def _runtime_detail(view: PaperView, found: pd.DataFrame) -> None:
     """One training timed again."""
-    titles = {name: published.METHODS[name] for name in facts.RUNTIME_PARAMETERS}
+    titles = {name: published.METHODS[name] for name in measurements.RUNTIME_PARAMETERS}
     method = nearest(view.method, titles)
     row = found[found["metric"] == titles[method]].iloc[0]
     known = not math.isnan(row["our seconds"])
@@ -147,10 +147,10 @@ def _runtime_detail(view: PaperView, found: pd.DataFrame) -> None:
         took = f"It took {row['our seconds']:g} s on a {row['machine']}." if known else "It takes minutes."
         show_recomputation(
             Recomputation(
-                lambda client: facts.ask_runtime(client, method),
-                lambda client: facts.find_runtime(client, method),
+                lambda client: measurements.submit_runtime(client, method),
+                lambda client: measurements.find_runtime(client, method),
                 label_of(known),
-                f"{took} {where_from(facts.RUNTIME_SET)}".strip(),
+                f"{took} {where_from(measurements.RUNTIME_SET)}".strip(),
                 lambda job: _show_seconds(job, float(row["paper seconds"])),
             )
         )
@@ -195,7 +195,7 @@ def _ratio(value: float) -> str:
 
 
 def _origin(name: str, titles: dict[str, str]) -> None:
-    found = facts.read(FOLDER, name)
+    found = measurements.read_measurements(FOLDER, name)
     if not found:
         return
 

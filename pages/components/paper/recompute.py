@@ -16,9 +16,9 @@ from arml_core.jobs import Client, DamagedFile, JobStatus, StoreError, UnknownJo
 from arml_core.jobs.states import DONE
 from arml_core.learners.estimation import duration
 from arml_core.reproduce.figure2 import NetworkRequest
-from arml_core.reproduce.paper_comparison import again
+from arml_core.reproduce.paper_comparison import compare_rerun
 from arml_core.reproduce.plan import PlanStep
-from arml_core.reproduce.run import ask, find, seconds_of
+from arml_core.reproduce.run import find_jobs, seconds_of, submit
 from arml_core.results import Evaluation
 
 from ..train.words import clause
@@ -43,10 +43,10 @@ class Number:
         return self.step.dataset
 
     def ask(self, client: Client) -> Any:
-        return ask(client, self.step)
+        return submit(client, self.step)
 
     def find(self, client: Client) -> Jobs | None:
-        return find(client, self.step)
+        return find_jobs(client, self.step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +60,10 @@ class NetworkNumber:
     paper: Floats | None = None
 
     def ask(self, client: Client) -> Any:
-        return self.curve.ask(client, self.dataset)
+        return self.curve.submit(client, self.dataset)
 
     def find(self, client: Client) -> Jobs | None:
-        found = self.curve.find(client, self.dataset)
+        found = self.curve.find_job(client, self.dataset)
         return None if found is None else (found,)
 
 
@@ -120,7 +120,7 @@ def _done_words(number: Number | NetworkNumber, fresh: Evaluation, job: JobStatu
     when = computed_words(job, fresh.made.get("date", "this machine"))
     if number.kept is None:
         return f"{when} Nothing ships for it yet."
-    found = again(number.kept, fresh, number.radii)
+    found = compare_rerun(number.kept, fresh, number.radii)
     if found.n_same == found.n:
         return f"{when} The radius of every one of the {found.n:,} points is the shipped one."
     why = " A search depends on how fast the machine is." if fresh.budget is not None else ""
@@ -135,7 +135,7 @@ def outcome_table(number: Number | NetworkNumber, fresh: Evaluation) -> pd.DataF
     rows: dict[str, list[str]] = {}
     if number.paper is not None:
         rows["paper"] = [f"{value:.3f}" for value in number.paper]
-    found = again(number.kept if number.kept is not None else fresh, fresh, number.radii)
+    found = compare_rerun(number.kept if number.kept is not None else fresh, fresh, number.radii)
     less = [None] * len(found.now) if number.paper is None else list(found.now - number.paper)
     if number.kept is not None:
         rows["ours, shipped"] = [f"{value:.3f}" for value in found.then]

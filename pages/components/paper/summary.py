@@ -6,12 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.figures.paper_agreement import agreement_alt, agreement_figure
+from arml_core.reproduce.attack_differences import difference_reason
 from arml_core.reproduce.markdown import listed
 from arml_core.reproduce.observations import COLUMNS as OBSERVED
 from arml_core.reproduce.observations import check
 from arml_core.reproduce.paper_comparison import coverage, rows
 from arml_core.reproduce.published import METHODS, TITLES
-from arml_core.reproduce.reasons import reason_of
 from arml_core.reproduce.report import CLAIMS, ROWS
 from arml_core.reproduce.tables import Tables
 
@@ -75,7 +75,7 @@ def _missed(tables: Tables) -> str:
     """The rows that do not keep it, each with the reason where it is known."""
     names = [
         f"{METHODS[learner]} on {TITLES[dataset]} ({ROWS[column].removeprefix('ours, ')}"
-        f"{WHY.get(reason_of(tables, dataset, learner, column) or '', '')})"
+        f"{WHY.get(difference_reason(tables, dataset, learner, column) or '', '')})"
         for dataset, learner, column in tables.evaluations
         if tables.within(dataset, learner, column) is False
     ]

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from ..figures.words import radius_down
 from ..results import Evaluation, read_results
-from . import facts, published
+from . import measurements, published
 from .markdown import errors_table, row, rule
 from .paper_comparison import spread
 from .plan import SENSITIVITY_SETS
 from .published import METHODS, TITLES
-from .result_files import file_of
+from .result_files import result_path
 from .tables import column_of
 
 
-def sections(folder: Path) -> Iterator[str]:
+def further_sections(folder: Path) -> Iterator[str]:
     yield from _figure_1(folder / "figure1")
     yield from _figure_2(folder)
     yield from _sensitivity(folder / "sensitivity")
@@ -57,7 +57,7 @@ def _figure_2(folder: Path) -> Iterator[str]:
         "noise. A smoothed network's radius holds with probability 0.999, the other two are certain.\n"
     )
     for dataset in [name for name in TITLES if any(e.dataset == name for e in networks)]:
-        path = file_of(folder, dataset, "arml")
+        path = result_path(folder, dataset, "arml")
         arml = [e for e in (read_results(path) if path.exists() else ()) if column_of(e) == "exact"]
         rows = [("1-NN with ARML, exact" + _points(e), e.radii) for e in arml]
         rows += [(f"network, {e.describe_method()}{_points(e)}", e.radii) for e in networks if e.dataset == dataset]
@@ -97,14 +97,14 @@ def _spread(chosen: list[Evaluation]) -> str:
 
 
 def _runtime(folder: Path) -> Iterator[str]:
-    found = facts.read(folder, facts.RUNTIME_FILE)
+    found = measurements.read_measurements(folder, measurements.RUNTIME_FILE)
     if not found:
         return
     yield "## Runtime: 100 iterations on USPS\n"
     yield row(["metric", "the paper's seconds", "our seconds", "iterations", "on"])
     yield rule(5)
     theirs = published.runtime_seconds()
-    for learner in [name for name in facts.RUNTIME_PARAMETERS if name in found]:
+    for learner in [name for name in measurements.RUNTIME_PARAMETERS if name in found]:
         about = found[learner]
         paper = theirs["ARML_cpu" if learner == "arml" else METHODS[learner]]
         where = f"{about['machine']}, {about['threads']} thread{'s' if about['threads'] > 1 else ''}"
@@ -116,7 +116,7 @@ def _runtime(folder: Path) -> Iterator[str]:
 
 
 def _datasets(folder: Path) -> Iterator[str]:
-    found = facts.read(folder, facts.DATASETS_FILE)
+    found = measurements.read_measurements(folder, measurements.DATASETS_FILE)
     if not found:
         return
     yield "## Datasets: errors of the Euclidean metric on all test points\n"

@@ -20,7 +20,7 @@ from ..progress import Callback
 from .plan import SEED, PlanStep
 from .published import METHODS, TITLES, K
 from .result_files import machine, versions
-from .run import Progress, Say, Watched, failure_of, fingerprint_of, seconds_of, watch
+from .run import Display, Progress, TrackedJob, failure_of, fingerprint_of, seconds_of, track
 
 DATASETS_FILE = "datasets.json"
 RUNTIME_FILE = "runtime.json"
@@ -34,22 +34,22 @@ RUNTIME_PARAMETERS: dict[str, dict[str, Any]] = {
 }
 
 
-def read(folder: Path, name: str) -> dict[str, Any]:
+def read_measurements(folder: Path, name: str) -> dict[str, Any]:
     """What one of these files holds; empty if it is not there."""
     path = folder / name
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
 
 
-def measure_datasets(folder: Path, names: Iterable[str], say: Say, show: Say) -> None:
+def measure_datasets(folder: Path, names: Iterable[str], display: Display) -> None:
     """Sizes of the datasets, and the errors of the Euclidean 1-NN and 11-NN on all of their test points."""
-    content = read(folder, DATASETS_FILE)
+    content = read_measurements(folder, DATASETS_FILE)
     for name in names:
         data = load_dataset(name)
         wrong = {}
         for k in (1, K):
             knn = MahalanobisKNN(k).fit(data.X_train, data.y_train)
-            predicted = knn.predict(data.X_test, callback=_shown(show, f"{TITLES[name]}, K = {k}"))
+            predicted = knn.predict(data.X_test, callback=_points_callback(display, f"{TITLES[name]}, K = {k}"))
             wrong[k] = float((predicted != data.y_test).mean())
         content[name] = {
             "features": data.n_features,
@@ -59,10 +59,10 @@ def measure_datasets(folder: Path, names: Iterable[str], say: Say, show: Say) ->
             "error_1nn": wrong[1],
             "error_11nn": wrong[K],
             "fingerprint": data.fingerprint,
-            **_circumstances(),
+            **_provenance(),
         }
         _write(folder / DATASETS_FILE, content)
-        say(f"{TITLES[name]}: 1-NN {wrong[1]:.4f}, {K}-NN {wrong[K]:.4f}")
+        display.print_line(f"{TITLES[name]}: 1-NN {wrong[1]:.4f}, {K}-NN {wrong[K]:.4f}")
 
 
 def error_step(dataset: str, n_neighbors: int) -> PlanStep:
@@ -70,7 +70,7 @@ def error_step(dataset: str, n_neighbors: int) -> PlanStep:
     return PlanStep(dataset, "euclidean", "exact" if n_neighbors == 1 else "votes", PointsSpec("test"))
 
 
-def ask_runtime(client: Client, learner: str) -> JobStatus:
+def submit_runtime(client: Client, learner: str) -> JobStatus:
     """The training whose time is measured."""
     return client.submit(_timed(learner, client.add_dataset(RUNTIME_SET)))
 
@@ -85,37 +85,39 @@ def _timed(learner: str, fingerprint: str) -> RunSpec:
     return RunSpec(fingerprint, learner, RUNTIME_PARAMETERS[learner], SEED)
 
 
-def measure_runtime(client: Client, folder: Path, methods: Iterable[str], say: Say, show: Say) -> list[str]:
+def measure_runtime(client: Client, folder: Path, methods: Iterable[str], display: Display) -> list[str]:
     """Seconds for 100 iterations on USPS, one learner after the other; failures are returned."""
-    content = read(folder, RUNTIME_FILE)
+    content = read_measurements(folder, RUNTIME_FILE)
     failures = []
     for learner in methods:
-        status = ask_runtime(client, learner)
-        progress = Progress({status.id: Watched(f"100 iterations of {METHODS[learner]}", 1.0)})
-        watch(client, progress, show, lambda ended: None)
+        status = submit_runtime(client, learner)
+        progress = Progress({status.id: TrackedJob(f"100 iterations of {METHODS[learner]}", 1.0)})
+        track(client, progress, display, lambda ended: None)
         status = client.status(status.id)
         failure = failure_of(status)
         if failure:
             failures.append(f"{METHODS[learner]}: {failure}")
-            say(failures[-1])
+            display.print_line(failures[-1])
             continue
         content[learner] = {
             "seconds": round(seconds_of(status), 1),
             "iterations": client.run(status.id).n_iter_,
             "threads": Limits.default().threads,
             "parameters": RUNTIME_PARAMETERS[learner],
-            **_circumstances(),
+            **_provenance(),
         }
         _write(folder / RUNTIME_FILE, content)
-        say(f"{METHODS[learner]}: {content[learner]['iterations']} iterations, {duration(content[learner]['seconds'])}")
+        display.print_line(
+            f"{METHODS[learner]}: {content[learner]['iterations']} iterations, {duration(content[learner]['seconds'])}"
+        )
     return failures
 
 
-def _shown(show: Say, what: str) -> Callback:
-    return lambda done, total, info: show(f"{what}: {done} of {total} points")
+def _points_callback(display: Display, what: str) -> Callback:
+    return lambda done, total, info: display.print_status(f"{what}: {done} of {total} points")
 
 
-def _circumstances() -> dict[str, Any]:
+def _provenance() -> dict[str, Any]:
     return {"machine": machine(), "versions": versions(), "date": datetime.now(UTC).date().isoformat()}
 
 

@@ -17,12 +17,12 @@ Reason = Literal["steps", "metric", "points", "open"]
 def far_attacks(tables: Tables) -> Iterator[tuple[Reason, tuple[str, str, str]]]:
     """Each attack that is too far away at some radius, as (dataset, learner, column), with the reason."""
     for dataset, learner, column in tables.evaluations:
-        reason = reason_of(tables, dataset, learner, column)
+        reason = difference_reason(tables, dataset, learner, column)
         if reason is not None:
             yield reason, (dataset, learner, column)
 
 
-def reason_of(tables: Tables, dataset: str, learner: str, column: str) -> Reason | None:
+def difference_reason(tables: Tables, dataset: str, learner: str, column: str) -> Reason | None:
     """None for an attack that is close enough, and for what is no attack of the paper's.
 
     "steps": it was stopped early; "metric": it attacks another metric, as the certified errors show; "points": it is on
