@@ -13,7 +13,7 @@ from ..attacks.boundary import STEPS
 from ..datasets.table import counterfactuals_in_units, write_csv
 from ..numerics.arrays import BoolArray, FloatArray
 from ..radii import Radii
-from .common_arguments import QueryArguments, add_arguments, summary, write
+from .common_arguments import QueryArguments, add_arguments, summary, write_output
 from .progress import progress_bar
 
 EXAMPLES = """examples:
@@ -43,60 +43,60 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Attack, write one line per row, and say the robust errors on stderr."""
-    asked = QueryArguments.of(arguments)
+    query = QueryArguments.parse(arguments)
     with progress_bar("attack", "row" if arguments.method == "whitebox" else "step") as callback:
-        found = asked.knn.attack(
-            asked.x,
-            asked.y,
+        found = query.knn.attack(
+            query.x,
+            query.y,
             method=arguments.method,
-            threat=asked.threat,
-            exclude=asked.exclude,
+            threat=query.threat,
+            exclude=query.exclude,
             steps=arguments.steps,
             random_state=arguments.seed,
             callback=callback,
         )
-    answers, moved = _as_written(asked, found)
+    answers, moved = _as_written(query, found)
     kept: BoolArray = np.asarray(np.isfinite(moved).all(axis=1))
-    upper = _sizes(asked, found, moved, kept)
-    becomes = [name if known else "" for name, known in zip(asked.class_names(answers), kept, strict=True)]
+    upper = _sizes(query, found, moved, kept)
+    becomes = [name if known else "" for name, known in zip(query.class_names(answers), kept, strict=True)]
     columns = zip(
-        range(len(asked.y)),
-        asked.class_names(asked.y),
-        asked.class_names(found.predicted),
+        range(len(query.y)),
+        query.class_names(query.y),
+        query.class_names(found.predicted),
         upper.tolist(),
         becomes,
         ([value if np.isfinite(value) else "" for value in row] for row in moved.tolist()),
         strict=True,
     )
-    header = ["row", "label", "predicted", "upper", "becomes", *asked.data.feature_names]
-    write(write_csv(header, ([*row, *features] for *row, features in columns)), arguments.output)
+    header = ["row", "label", "predicted", "upper", "becomes", *query.data.feature_names]
+    write_output(write_csv(header, ([*row, *features] for *row, features in columns)), arguments.output)
     lost = int((np.isfinite(found.upper) & ~kept).sum())
     if lost:
         print(f"{lost} of the changes are too small for the file's own units and are left out", file=sys.stderr)
-    kind = asked.data.scaling.kind
+    kind = query.data.scaling.kind
     print(summary(found.describe(), "empirical", upper, found.correct, found.threat, kind), file=sys.stderr)
 
 
-def _as_written(asked: QueryArguments, found: Radii) -> tuple[NDArray[np.integer[Any]], FloatArray]:
+def _as_written(query: QueryArguments, found: Radii) -> tuple[NDArray[np.integer[Any]], FloatArray]:
     """The answers to the changed rows in the file's units, and these rows; NaN where they do not hold the change."""
     answers = np.array(found.predicted)
     settled = np.zeros(len(answers), dtype=bool)
 
     def flips(points: FloatArray) -> BoolArray:
-        answers[~settled] = asked.knn.predict(points, exclude=asked.exclude)[~settled]
-        settled[:] = answers != asked.y
+        answers[~settled] = query.knn.predict(points, exclude=query.exclude)[~settled]
+        settled[:] = answers != query.y
         return settled.copy()
 
-    x, wanted = asked.x.astype(np.float64), found.adversarial.astype(np.float64)
-    threat = asked.threat.resolve(asked.data.n_features)
-    return answers, counterfactuals_in_units(asked.data.scaling, x, wanted, flips, limits=threat.limits(x))
+    x, wanted = query.x.astype(np.float64), found.adversarial.astype(np.float64)
+    threat = query.threat.resolve(query.data.n_features)
+    return answers, counterfactuals_in_units(query.data.scaling, x, wanted, flips, limits=threat.limits(x))
 
 
-def _sizes(asked: QueryArguments, found: Radii, moved: FloatArray, kept: BoolArray) -> FloatArray:
+def _sizes(query: QueryArguments, found: Radii, moved: FloatArray, kept: BoolArray) -> FloatArray:
     """The size of each change, not less than that of the row as it is written; what did not move has not."""
-    x = asked.x[kept].astype(np.float64)
-    changes = np.where(found.adversarial[kept] != asked.x[kept], asked.data.scaling.transform(moved[kept]) - x, 0.0)
-    written = asked.threat.resolve(asked.data.n_features).size_rounded_up(changes)
+    x = query.x[kept].astype(np.float64)
+    changes = np.where(found.adversarial[kept] != query.x[kept], query.data.scaling.transform(moved[kept]) - x, 0.0)
+    written = query.threat.resolve(query.data.n_features).size_rounded_up(changes)
     sizes: FloatArray = found.upper.copy()
     sizes[kept] = np.maximum(sizes[kept], written)
     return sizes

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..certificates import METHODS
 from ..datasets.table import write_csv
-from .common_arguments import QueryArguments, add_arguments, summary, write
+from .common_arguments import QueryArguments, add_arguments, summary, write_output
 from .progress import progress_bar
 
 EXAMPLES = """examples:
@@ -37,29 +37,29 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Certify, write one line per row, and say the robust errors on stderr."""
-    asked = QueryArguments.of(arguments)
+    query = QueryArguments.parse(arguments)
     with progress_bar("certify", "row") as callback:
-        found = asked.knn.certify(
-            asked.x,
-            asked.y,
+        found = query.knn.certify(
+            query.x,
+            query.y,
             method=arguments.method,
-            threat=asked.threat,
-            exclude=asked.exclude,
+            threat=query.threat,
+            exclude=query.exclude,
             budget=arguments.budget,
             callback=callback,
         )
     columns = zip(
-        range(len(asked.y)),
-        asked.class_names(asked.y),
-        asked.class_names(found.predicted),
+        range(len(query.y)),
+        query.class_names(query.y),
+        query.class_names(found.predicted),
         found.lower.tolist(),
         found.upper.tolist(),
         found.exact.tolist(),
         strict=True,
     )
     text = write_csv(["row", "label", "predicted", "lower", "upper", "exact"], (list(row) for row in columns))
-    write(text, arguments.output)
+    write_output(text, arguments.output)
     print(
-        summary(found.method, "certified", found.lower, found.correct, found.threat, asked.data.scaling.kind),
+        summary(found.method, "certified", found.lower, found.correct, found.threat, query.data.scaling.kind),
         file=sys.stderr,
     )

@@ -57,9 +57,9 @@ class QueryArguments:
     threat: ThreatModel
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> QueryArguments:
+    def parse(cls, arguments: argparse.Namespace) -> QueryArguments:
         data = _load(arguments.data, arguments.label, arguments.scaling)
-        x, y, exclude = _rows(data, arguments.points)
+        x, y, exclude = _points(data, arguments.points)
         metric = None if arguments.metric is None else load_metric(arguments.metric, data.n_features).metric
         threat = ThreatModel(
             arguments.norm if arguments.norm == "inf" else int(arguments.norm),
@@ -73,7 +73,7 @@ class QueryArguments:
         return [self.data.class_names[int(code)] for code in codes]
 
 
-def write(text: str, output: Path | None) -> None:
+def write_output(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text)
     else:
@@ -90,11 +90,11 @@ def summary(
     errors = zip(robust_error(radii, at), at, strict=True)
     parts = ", ".join(f"{error:.3f} at {radius:.3g}" for error, radius in errors)
     clean = float(np.mean(~correct))
-    said = f"{len(radii)} rows, {what}, {threat.describe()}: clean error {clean:.3f}; {kind} error {parts}"
-    return said if scaling == "none" else f"{said}\n{_measured(scaling, threat)}"
+    text = f"{len(radii)} rows, {what}, {threat.describe()}: clean error {clean:.3f}; {kind} error {parts}"
+    return text if scaling == "none" else f"{text}\n{_scaling_note(scaling, threat)}"
 
 
-def _measured(scaling: ScalingKind, threat: ThreatModel) -> str:
+def _scaling_note(scaling: ScalingKind, threat: ThreatModel) -> str:
     what = "Radii are" if threat.box is None else "Radii and the box are"
     return (
         f"{what} measured after scaling each column to {'[0, 1]' if scaling == 'minmax' else 'mean 0 and deviation 1'}"
@@ -149,7 +149,7 @@ def _from_archive(path: Path) -> Dataset:
     )
 
 
-def _rows(data: Dataset, points: int | None) -> tuple[FloatArray, NDArray[np.integer[Any]], NDArray[np.intp] | None]:
+def _points(data: Dataset, points: int | None) -> tuple[FloatArray, NDArray[np.integer[Any]], NDArray[np.intp] | None]:
     if points is not None and points < 1:
         raise ValueError(f"--points must be at least 1; got {points}")
     if len(data.X_test) == 0:

@@ -25,7 +25,7 @@ from .formats import Archive, archive_hash, build_archive
 from .paper_sets import PaperSet, SourceFile
 
 CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0
-LEFT_BEHIND = 24 * 3600.0
+STALE_SECONDS = 24 * 3600.0
 CHUNK = 8 * 1024  # small, so that a slow line still reports and can be cancelled
 
 
@@ -49,7 +49,7 @@ def fetch(known: PaperSet, cache: Path, place: Path | None = None, callback: Cal
     """
     remedy = f"Put {known.name}.npz into {place or cache}"
     cache.mkdir(parents=True, exist_ok=True)
-    _sweep(known, cache)
+    _remove_stale(known, cache)
     with tempfile.TemporaryDirectory(prefix=f".{known.name}-", dir=cache) as scratch:
         try:
             archive = _download(known, Path(scratch), callback)
@@ -66,10 +66,10 @@ def fetch(known: PaperSet, cache: Path, place: Path | None = None, callback: Cal
     return target
 
 
-def _sweep(known: PaperSet, cache: Path) -> None:
+def _remove_stale(known: PaperSet, cache: Path) -> None:
     """Remove what a killed process left behind; a download of today may still be under way."""
     for scratch in cache.glob(f".{known.name}-*"):
-        if time.time() - scratch.stat().st_mtime > LEFT_BEHIND:
+        if time.time() - scratch.stat().st_mtime > STALE_SECONDS:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
@@ -105,13 +105,13 @@ def _retrieve(url: str, file: SourceFile, scratch: Path, progress: _Progress) ->
         headers={"Accept-Encoding": "identity"},
     )
     known_hash = None if file.sha256 is None else f"sha256:{file.sha256}"
-    with progress.of(file), _plain_words(url):
+    with progress.of(file), _readable_errors(url):
         path = pooch.retrieve(url, known_hash=known_hash, fname=file.name, path=scratch, downloader=downloader)
     return Path(path)
 
 
 @contextmanager
-def _plain_words(url: str) -> Iterator[None]:
+def _readable_errors(url: str) -> Iterator[None]:
     try:
         yield
     except requests.HTTPError as error:
@@ -157,15 +157,15 @@ class _Progress:
     def of(self, file: SourceFile) -> Iterator[None]:
         self._file, self._current = file, 0
         yield
-        self._before += file.about_bytes
+        self._before += file.approximate_bytes
 
     def update(self, n: int) -> None:
         assert self._file is not None
         self._current += n
-        if self._current > 2 * self._file.about_bytes + 2**20:
+        if self._current > 2 * self._file.approximate_bytes + 2**20:
             raise _Failed(f"{self._file.name} is far larger than the published file; stopped")
-        in_all = sum(file.about_bytes for file in self.known.files)
-        done = self._before + min(self._current, self._file.about_bytes)
+        in_all = sum(file.approximate_bytes for file in self.known.files)
+        done = self._before + min(self._current, self._file.approximate_bytes)
         report(self.callback, done, in_all, file=self._file.name)
 
     def reset(self) -> None:

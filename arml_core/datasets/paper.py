@@ -66,7 +66,7 @@ def paper_info(name: str) -> DatasetInfo:
         terms=known.terms,
         available=location is not None,
         location=location,
-        download_bytes=sum(file.about_bytes for file in known.files),
+        download_bytes=sum(file.approximate_bytes for file in known.files),
         fingerprint=known.fingerprint,
     )
 

@@ -86,7 +86,7 @@ def estimate(
 
 def memory_available() -> int:
     """Bytes a new process can have on this machine or in this container."""
-    free, room = int(psutil.virtual_memory().available), _container_room()
+    free, room = int(psutil.virtual_memory().available), _container_memory()
     return free if room is None else min(free, room)
 
 
@@ -97,7 +97,7 @@ def refusal(needed: Estimate, available: int | None) -> str | None:
     return f"it needs about {gigabytes(needed.memory)} of memory, and {gigabytes(available)} are free"
 
 
-def _container_room(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+def _container_memory(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
     """What a container leaves: its limit minus what is in use and cannot be dropped."""
     try:
         limit = int((folder / "memory.max").read_text())

@@ -3,6 +3,6 @@
 from .crown import crown_radius
 from .curve import NetworkCurve
 from .network import ReLUNetwork
-from .smoothing import ABSTAIN, Smoothed, smoothed_radius
+from .smoothing import ABSTAIN, SmoothedClassifier, smoothed_radius
 
-__all__ = ["ABSTAIN", "NetworkCurve", "ReLUNetwork", "Smoothed", "crown_radius", "smoothed_radius"]
+__all__ = ["ABSTAIN", "NetworkCurve", "ReLUNetwork", "SmoothedClassifier", "crown_radius", "smoothed_radius"]

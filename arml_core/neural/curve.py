@@ -12,7 +12,7 @@ from ..numerics.arrays import BoolArray, FloatArray
 from ..progress import Callback
 from .crown import crown_radius
 from .network import ReLUNetwork
-from .smoothing import ALPHA, N0, N, Smoothed
+from .smoothing import ALPHA, N0, N, SmoothedClassifier
 
 HIDDEN = (256, 256)
 EPOCHS = 10
@@ -68,6 +68,6 @@ class NetworkCurve:
         if self.sigma is None:
             lower, margin = crown_radius(network, X, y, callback)
             return lower, np.asarray(margin > 0), network.predict(X)
-        answers, radii = Smoothed.of(network, self.sigma, n=self.samples).certify(X, callback)
+        answers, radii = SmoothedClassifier.of(network, self.sigma, n=self.samples).certify(X, callback)
         correct: BoolArray = np.asarray(answers == np.asarray(y))
         return np.where(correct, radii, 0.0), correct, answers

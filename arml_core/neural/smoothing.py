@@ -29,11 +29,11 @@ Classify = Callable[[torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Smoothed:
+class SmoothedClassifier:
     """A base classifier under Gaussian noise of standard deviation `sigma`.
 
     `certify` is the paper's CERTIFY: `n0` samples choose the class, `n` other ones bound its probability. Each row has
-    random numbers of its own, seeded by `seed` and its place.
+    random numbers of its own, seeded by `seed` and its index.
     """
 
     classify: Classify
@@ -45,7 +45,7 @@ class Smoothed:
     seed: int = 0
 
     @classmethod
-    def of(cls, network: ReLUNetwork, sigma: float, **settings: float) -> Smoothed:
+    def of(cls, network: ReLUNetwork, sigma: float, **settings: float) -> SmoothedClassifier:
         layers = [(torch.as_tensor(w.T).double(), torch.as_tensor(b).double()) for w, b in network.layers]
 
         def classify(rows: torch.Tensor) -> torch.Tensor:
@@ -62,15 +62,15 @@ class Smoothed:
         grain = float(np.spacing(np.abs(rows).max(initial=0.0)))
         if not grain <= FINEST * self.sigma:  # or not a number
             raise ValueError(f"features are exact to {grain:.3g}: too coarse for noise of σ = {self.sigma:g}")
-        for place, row in enumerate(rows):
-            generator = torch.Generator().manual_seed(self.seed * 1_000_003 + place)
+        for index, row in enumerate(rows):
+            generator = torch.Generator().manual_seed(self.seed * 1_000_003 + index)
             point = torch.as_tensor(row)
             chosen = int(self._counts(point, self.n0, generator).argmax())
             hits = int(self._counts(point, self.n, generator)[chosen])
             radius = smoothed_radius(hits, self.n, self.sigma, self.alpha)
             if radius is not None:
-                answers[place], radii[place] = chosen, radius
-            report(callback, place + 1, len(rows))
+                answers[index], radii[index] = chosen, radius
+            report(callback, index + 1, len(rows))
         return answers, radii
 
     def _counts(self, point: torch.Tensor, n: int, generator: torch.Generator) -> NDArray[np.int64]:

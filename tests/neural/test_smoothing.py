@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import binomtest, norm
 
-from arml_core.neural import ABSTAIN, ReLUNetwork, Smoothed, smoothed_radius
+from arml_core.neural import ABSTAIN, ReLUNetwork, SmoothedClassifier, smoothed_radius
 
 
 def test_all_hits_by_hand():
@@ -40,7 +40,7 @@ def half_space(rows: torch.Tensor) -> torch.Tensor:
 
 def test_a_half_space_has_its_distance_as_radius():
     """For a linear base classifier the smoothed radius is the distance to the plane; samples only bound it below."""
-    smoothed = Smoothed(half_space, 2, sigma=0.5, n=20_000)
+    smoothed = SmoothedClassifier(half_space, 2, sigma=0.5, n=20_000)
     distances = np.array([0.2, -0.5, 0.8, 0.0])
     answers, radii = smoothed.certify(np.column_stack([distances, np.ones(4)]))
     np.testing.assert_array_equal(answers, [1, 0, 1, ABSTAIN])
@@ -51,8 +51,8 @@ def test_a_half_space_has_its_distance_as_radius():
 def test_the_same_seed_gives_the_same_radii_and_a_network_can_be_smoothed():
     network = ReLUNetwork(((np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2)), (np.eye(2), np.zeros(2))))
     points = np.array([[0.7, 0.0], [-0.7, 3.0]])
-    first = Smoothed.of(network, 0.3, n=1000, seed=4).certify(points)
-    again = Smoothed.of(network, 0.3, n=1000, seed=4).certify(points)
+    first = SmoothedClassifier.of(network, 0.3, n=1000, seed=4).certify(points)
+    again = SmoothedClassifier.of(network, 0.3, n=1000, seed=4).certify(points)
     np.testing.assert_array_equal(first[0], [0, 1])
     np.testing.assert_array_equal(first[1], again[1])
     assert (first[1] > 0.4).all()
@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_radii_and_a_network_can_be_smoothed():
 def test_features_much_larger_than_the_noise_do_not_swallow_it(far, sigma, off):
     """Class 0 from `far` on: the smoothed radius is the distance to it."""
     network = ReLUNetwork(((np.array([[1.0], [0.0]]), np.array([-far, 0.0])),))
-    answers, radii = Smoothed.of(network, sigma).certify([[far - off], [far + off]])
+    answers, radii = SmoothedClassifier.of(network, sigma).certify([[far - off], [far + off]])
     np.testing.assert_array_equal(answers, [1, 0])
     assert (radii <= off * (1 + 1e-6)).all()
     np.testing.assert_allclose(radii, off, rtol=0.2)
@@ -70,4 +70,4 @@ def test_features_much_larger_than_the_noise_do_not_swallow_it(far, sigma, off):
 
 def test_noise_finer_than_the_features_are_exact_is_refused():
     with pytest.raises(ValueError, match="too coarse for noise of σ = 1e-06"):
-        Smoothed(half_space, 2, sigma=1e-6).certify([[1e10, 0.0]])
+        SmoothedClassifier(half_space, 2, sigma=1e-6).certify([[1e10, 0.0]])

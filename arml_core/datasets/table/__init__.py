@@ -5,16 +5,15 @@
 nothing is imputed, no row disappears without a count.
 """
 
-from .bytes import MAX_BYTES
 from .cells import safe_cell
 from .dataset import read_dataset
+from .encoding import MAX_BYTES
 from .export import counterfactuals_in_units, write_csv
 from .labels import check_neighbors
-from .layout import FeatureColumn, Layout
+from .layout import FeatureColumn, Layout, layout_of
 from .problems import Problem, Problems, Remedy
 from .read import MAX_COLUMNS, ReadResult, Table, read_table
 from .role_problems import ONE_HOT_MEANING
-from .saved import layout_of
 from .select import SelectResult, TableData, apply_layout, label_candidates, select
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base import Dataset
 from ..scaling import ScalingKind
-from .bytes import Source
+from .encoding import Source
 from .read import read_table
 from .select import select
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...numerics.arrays import FloatArray
+from ..base import Dataset
 from ..scaling import Scaling
 
 MAX_CATEGORIES = 100
@@ -46,10 +48,6 @@ class Layout:
     @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(name for column in self.columns for name in column.feature_names)
-
-    def to_units(self, scaled: ArrayLike) -> FloatArray:
-        """Rows in scaled units, in the file's own units."""
-        return self.scaling.inverse(scaled)
 
     def from_units(self, raw: ArrayLike) -> FloatArray:
         """Rows in the file's own units, scaled."""
@@ -93,3 +91,31 @@ class Layout:
         if len(layout.feature_names) != layout.scaling.n_features:
             raise ValueError("this is not a stored layout: columns and scaling disagree")
         return layout
+
+
+def layout_of(dataset: Dataset) -> Layout:
+    """How a later file is read for a model of `dataset`: one column per feature, categories put together again.
+
+    Features ``colour=blue``, ``colour=red`` beside each other are the categories of a column ``colour`` if every
+    training row has exactly one of them. The label is not known; it is chosen with the file.
+    """
+    columns: list[FeatureColumn] = []
+    for prefix, group in groupby(range(dataset.n_features), lambda k: _prefix(dataset.feature_names[k])):
+        members = list(group)
+        if prefix and len(members) > 1 and _is_one_hot(dataset, members):
+            categories = tuple(dataset.feature_names[k].partition("=")[2] for k in members)
+            columns.append(FeatureColumn(prefix, categories))
+        else:
+            columns += [FeatureColumn(dataset.feature_names[k]) for k in members]
+    return Layout(tuple(columns), None, dataset.class_names, dataset.scaling)
+
+
+def _prefix(name: str) -> str:
+    before, sign, _ = name.partition("=")
+    return before if sign else ""
+
+
+def _is_one_hot(dataset: Dataset, members: list[int]) -> bool:
+    scaling, rows = dataset.scaling, dataset.X_train[:, members]
+    unscaled = (scaling.offset[members] == 0).all() and (scaling.scale[members] == 1).all()
+    return bool(unscaled and np.isin(rows, (0.0, 1.0)).all() and (rows.sum(axis=1) == 1).all())

@@ -103,13 +103,13 @@ class Problems(Sequence[Problem]):
 FIX_THE_FILE = Remedy("Fix the file and load it again.")
 
 
-def shown(text: str, limit: int = 40) -> str:
+def quoted(text: str, limit: int = 40) -> str:
     """A cell's text in quotes, printable and cut."""
     plain = "".join(c if c.isprintable() else "\ufffd" for c in text[:limit])
     return f"'{plain}…'" if len(text) > limit else f"'{plain}'"
 
 
-def named(names: Sequence[str]) -> str:
+def abbreviated(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
     listed = ", ".join(names[:NAMED_AT_MOST])
     return listed if len(names) <= NAMED_AT_MOST else f"{listed} and {len(names) - NAMED_AT_MOST} more"
@@ -127,7 +127,7 @@ def first_lines(lines: Lines) -> tuple[int, ...]:
     return tuple(int(line) for line in lines[:LINES_KEPT])
 
 
-def count(n: int, singular: str, plural: str = "") -> str:
+def counted(n: int, singular: str, plural: str = "") -> str:
     """'1 row', '2 rows'."""
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
@@ -230,7 +230,7 @@ def decimal_comma(example: str) -> Problem:
 
 
 def ragged_line(line: int, found: int, expected: int) -> Problem:
-    message = f"Line {line:,} has {count(found, 'value')}; expected {expected:,}."
+    message = f"Line {line:,} has {counted(found, 'value')}; expected {expected:,}."
     return Problem("ragged", "error", message, (line,), remedies=(FIX_THE_FILE,))
 
 
@@ -246,7 +246,7 @@ def more_ragged_lines(lines: Lines) -> Problem:
 
 
 def no_row_fits(expected: int) -> Problem:
-    message = f"No line has {count(expected, 'value')}, as the first one does."
+    message = f"No line has {counted(expected, 'value')}, as the first one does."
     return Problem("no_rows", "error", message, remedies=(FIX_THE_FILE, Remedy("Check the separator.")))
 
 
@@ -256,7 +256,7 @@ def leave_ragged_lines_out(lines: Lines) -> Remedy:
 
 
 def ragged_lines_left_out(lines: Lines, expected: int) -> Problem:
-    message = f"{count(len(lines), 'line')} left out: not {expected:,} values ({on_lines(lines)})."
+    message = f"{counted(len(lines), 'line')} left out: not {expected:,} values ({on_lines(lines)})."
     return Problem("ragged_left_out", "note", message, first_lines(lines))
 
 

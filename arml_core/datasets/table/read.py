@@ -15,9 +15,9 @@ import numpy as np
 
 from ...numerics.arrays import IntArray
 from . import problems
-from .bytes import MAX_BYTES, SAMPLE_BYTES, Source, find_encoding, read_bytes, undecodable_line, what_else
 from .cells import restored_cell
 from .columns import Column, ColumnBuilder
+from .encoding import MAX_BYTES, SAMPLE_BYTES, Source, find_encoding, foreign_format, read_bytes, undecodable_line
 from .problems import Problem, Problems
 from .sniff import decimal_comma_example, first_row_is_data, sample_rows, sniff_separator
 
@@ -61,7 +61,7 @@ class Table:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise ValueError(f"there is no column {name!r}; there are {problems.named(self.names)}")
+        raise ValueError(f"there is no column {name!r}; there are {problems.abbreviated(self.names)}")
 
 
 class ReadResult(NamedTuple):
@@ -71,7 +71,7 @@ class ReadResult(NamedTuple):
     problems: Problems
 
 
-class _Stop(Exception):
+class _ReadFailed(Exception):
     """Reading cannot go on."""
 
     def __init__(self, problem: Problem) -> None:
@@ -108,18 +108,18 @@ def read_table(
         content = _text_content(file, max_bytes)
         reader.open(content, encoding, separator, decimal, header)
         table = reader.read()
-    except _Stop as stop:
-        return ReadResult(None, Problems([*reader.found, stop.problem]))
+    except _ReadFailed as failure:
+        return ReadResult(None, Problems([*reader.found, failure.problem]))
     return ReadResult(table, Problems(reader.found))
 
 
 def _text_content(file: Source, max_bytes: int) -> bytes:
     content = read_bytes(file, max_bytes)
     if isinstance(content, Problem):
-        raise _Stop(content)
-    other = what_else(content)
+        raise _ReadFailed(content)
+    other = foreign_format(content)
     if other is not None:
-        raise _Stop(problems.not_csv(other))
+        raise _ReadFailed(problems.not_csv(other))
     return content
 
 
@@ -142,7 +142,7 @@ class _Reader:
         self.encoding = self._settle_encoding(encoding)
         sample = self._sample()
         if not sample.strip():
-            raise _Stop(problems.empty_file())
+            raise _ReadFailed(problems.empty_file())
         self.separator = separator or sniff_separator(sample)
         if separator is None and self.separator != ",":
             self.found.append(problems.other_separator(self.separator))
@@ -159,9 +159,9 @@ class _Reader:
         chunks = self._chunks()
         first_lines, first_rows = next(chunks, ([], []))
         if not first_rows:
-            raise _Stop(problems.empty_file())
+            raise _ReadFailed(problems.empty_file())
         if len(first_rows[0]) > self.max_columns:
-            raise _Stop(problems.too_wide(len(first_rows[0]), self.max_columns))
+            raise _ReadFailed(problems.too_wide(len(first_rows[0]), self.max_columns))
         names = self._names([restored_cell(cell.strip()) for cell in first_rows[0]])
         builders = [ColumnBuilder(name, self.decimal) for name in names]
         preview: list[tuple[str, ...]] = []
@@ -176,7 +176,7 @@ class _Reader:
                     builder.extend(cells)
         self._report_ragged(len(names))
         if not lines:
-            raise _Stop(problems.header_only() if not self.ragged_lines else problems.no_row_fits(len(names)))
+            raise _ReadFailed(problems.header_only() if not self.ragged_lines else problems.no_row_fits(len(names)))
         columns = [builder.build() for builder in builders]
         return self._table(columns, np.concatenate(lines), preview)
 
@@ -184,11 +184,11 @@ class _Reader:
         if encoding is not None:
             line = undecodable_line(self.content, encoding)
             if line is not None:
-                raise _Stop(problems.undecodable(encoding, line))
+                raise _ReadFailed(problems.undecodable(encoding, line))
             return encoding
         settled = find_encoding(self.content)
         if isinstance(settled, Problem):
-            raise _Stop(settled)
+            raise _ReadFailed(settled)
         if settled[1] is not None:
             self.found.append(settled[1])
         return settled[0]
@@ -242,8 +242,8 @@ class _Reader:
             if len(line) > MAX_VALUES_IN_A_LINE and line.count(self.separator) >= MAX_VALUES_IN_A_LINE:
                 n_values = line.count(self.separator) + 1
                 if number == 1:
-                    raise _Stop(problems.too_wide(n_values, self.max_columns))
-                raise _Stop(problems.endless_line(number, n_values, MAX_VALUES_IN_A_LINE))
+                    raise _ReadFailed(problems.too_wide(n_values, self.max_columns))
+                raise _ReadFailed(problems.endless_line(number, n_values, MAX_VALUES_IN_A_LINE))
             yield line
 
     def _names(self, first: Sequence[str]) -> list[str]:
@@ -298,7 +298,7 @@ class _Reader:
                 self.found.append(problems.empty_column_left_out(i + 1))
         kept = [i for i in range(len(columns)) if i not in left_out]
         if not kept:
-            raise _Stop(problems.no_values())
+            raise _ReadFailed(problems.no_values())
         if len(kept) == 1:
             self.found.append(problems.one_column(columns[kept[0]].name))
         return Table(
@@ -325,7 +325,7 @@ def _plain_chunk(reader: _CsvReader) -> tuple[Sequence[int], list[list[str]]]:
     try:
         rows = list(islice(reader, CHUNK_ROWS))
     except csv.Error as error:
-        raise _Stop(_quoting_problem(str(error), reader.line_num)) from error
+        raise _ReadFailed(_quoting_problem(str(error), reader.line_num)) from error
     return range(start, start + len(rows)), rows
 
 
@@ -340,7 +340,7 @@ def _quoted_chunk(reader: _CsvReader) -> tuple[Sequence[int], list[list[str]]]:
         except StopIteration:
             break
         except csv.Error as error:
-            raise _Stop(_quoting_problem(str(error), line)) from error
+            raise _ReadFailed(_quoting_problem(str(error), line)) from error
         lines.append(line)
         rows.append(row)
     return lines, rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .cells import in_groups
-from .problems import FIX_THE_FILE, Lines, Problem, Remedy, count, first_lines, named, on_lines, shown
+from .problems import FIX_THE_FILE, Lines, Problem, Remedy, abbreviated, counted, first_lines, on_lines, quoted
 
 ONE_HOT_MEANING = (
     "Each value becomes a feature that is 1 or 0. Changing one value into another moves two of these features by 1, "
@@ -21,14 +21,14 @@ def which_label(names: Sequence[str]) -> Problem:
 
 
 def wrong_columns(expected: int, found: int, missing: Sequence[str], unknown: Sequence[str]) -> Problem:
-    details = f"missing {named(missing)}" + (f"; not in the model: {named(unknown)}" if unknown else "")
-    message = f"The model expects {count(expected, 'feature')}; the file has {found:,} ({details})."
+    details = f"missing {abbreviated(missing)}" + (f"; not in the model: {abbreviated(unknown)}" if unknown else "")
+    message = f"The model expects {counted(expected, 'feature')}; the file has {found:,} ({details})."
     return Problem("wrong_columns", "error", message, column=missing[0], remedies=(FIX_THE_FILE,))
 
 
 def columns_left_out(names: Sequence[str]) -> Problem:
     one = len(names) == 1
-    message = f"{named(names)} {'is' if one else 'are'} not in the model – left out."
+    message = f"{abbreviated(names)} {'is' if one else 'are'} not in the model – left out."
     return Problem("columns_left_out", "note", message, column=names[0])
 
 
@@ -36,8 +36,8 @@ def not_a_number(
     column: str, line: int, text: str, n_more: int, can_encode: bool, decimal: str, fixed: bool
 ) -> Problem:
     """`fixed`: a model expects the column as a number, so it can be neither left out nor encoded."""
-    more = f" ({count(n_more, 'more cell')} in this column.)" if n_more else ""
-    message = f"Column {column}, line {line:,}: {shown(text)} is not a number.{more}"
+    more = f" ({counted(n_more, 'more cell')} in this column.)" if n_more else ""
+    message = f"Column {column}, line {line:,}: {quoted(text)} is not a number.{more}"
     remedies = [] if fixed else list(drop_columns([column]))
     if can_encode and not fixed:
         words = f"Encode {column} as categories (one-hot). {ONE_HOT_MEANING}"
@@ -51,7 +51,7 @@ def not_a_number(
 
 def missing_values(lines: Lines, columns: Sequence[str], droppable: Sequence[str]) -> Problem:
     one = len(lines) == 1
-    message = f"{count(len(lines), 'row')} {'has' if one else 'have'} empty values ({named(columns)}). "
+    message = f"{counted(len(lines), 'row')} {'has' if one else 'have'} empty values ({abbreviated(columns)}). "
     message += f"Drop {'it' if one else 'them'}, or fix the file."
     remedies = (drop_incomplete(len(lines)), *drop_columns(droppable), FIX_THE_FILE)
     return Problem("missing", "question", message, first_lines(lines), columns[0], remedies)
@@ -66,7 +66,7 @@ def not_finite(column: str, lines: Lines, has_nan: bool, has_infinite: bool, fix
 
 def drop_incomplete(n_rows: int) -> Remedy:
     it = "it is" if n_rows == 1 else "they are"
-    return Remedy(f"Drop {count(n_rows, 'row')}; {it} counted.", {"drop_incomplete": True}, "select")
+    return Remedy(f"Drop {counted(n_rows, 'row')}; {it} counted.", {"drop_incomplete": True}, "select")
 
 
 def drop_columns(columns: Sequence[str]) -> tuple[Remedy, ...]:
@@ -74,7 +74,7 @@ def drop_columns(columns: Sequence[str]) -> tuple[Remedy, ...]:
 
 
 def rows_left_out(lines: Lines) -> Problem:
-    message = f"{count(len(lines), 'row')} left out: empty or infinite values ({on_lines(lines)})."
+    message = f"{counted(len(lines), 'row')} left out: empty or infinite values ({on_lines(lines)})."
     return Problem("rows_left_out", "note", message, first_lines(lines))
 
 
@@ -96,7 +96,7 @@ def too_many_categories(column: str, found: int | None, limit: int) -> Problem:
 
 
 def same_feature(feature: str, columns: Sequence[str]) -> Problem:
-    message = f"Columns {named(columns)} give the same feature, {feature}. Leave one of them out."
+    message = f"Columns {abbreviated(columns)} give the same feature, {feature}. Leave one of them out."
     remedies = (*drop_columns(columns), FIX_THE_FILE)
     return Problem("same_feature", "question", message, column=columns[0], remedies=remedies)
 
@@ -122,18 +122,18 @@ def fractional_label(label: str, column: str, line: int) -> Problem:
 
 
 def unseen_label(label: str, lines: Lines) -> Problem:
-    message = f"Label {shown(label)} ({count(len(lines), 'row')}) was not in training."
+    message = f"Label {quoted(label)} ({counted(len(lines), 'row')}) was not in training."
     remedies = (Remedy("Certify the predictions instead of the labels", {"labelled": False}, "select"), FIX_THE_FILE)
     return Problem("unseen_label", "error", message, first_lines(lines), remedies=remedies)
 
 
 def unseen_category(column: str, text: str, lines: Lines) -> Problem:
-    message = f"Column {column}, line {lines[0]:,}: {shown(text)} ({count(len(lines), 'row')}) was not in training."
+    message = f"Column {column}, line {lines[0]:,}: {quoted(text)} ({counted(len(lines), 'row')}) was not in training."
     return Problem("unseen_category", "error", message, first_lines(lines), column, (FIX_THE_FILE,))
 
 
 def same_number_labels(spellings: Sequence[str], name: str) -> Problem:
-    message = f"Labels {', '.join(shown(s) for s in spellings)} are the same number; they are read as class {name}."
+    message = f"Labels {', '.join(quoted(s) for s in spellings)} are the same number; they are read as class {name}."
     return Problem("same_number_labels", "note", message)
 
 
@@ -143,7 +143,7 @@ def constant_column(name: str) -> Problem:
 
 
 def conflicting_rows(lines: Lines) -> Problem:
-    message = f"{count(len(lines), 'row')} equal another row but differ in the label ({on_lines(lines)}); "
+    message = f"{counted(len(lines), 'row')} equal another row but differ in the label ({on_lines(lines)}); "
     message += "their radius may be 0."
     return Problem("conflicting_rows", "note", message, first_lines(lines))
 
@@ -154,7 +154,7 @@ def smaller_k(largest: int) -> tuple[Remedy, ...]:
 
 
 def too_few_rows(class_name: str, found: int, needed: int, n_neighbors: int, largest: int) -> Problem:
-    message = f"Class {class_name} has {count(found, 'row')}; this certificate needs {needed} for K = {n_neighbors}. "
+    message = f"Class {class_name} has {counted(found, 'row')}; this certificate needs {needed} for K = {n_neighbors}. "
     message += "Use 'votes'."
     votes = Remedy("Use 'votes'", {"method": "votes"}, "certify")
     return Problem("too_few_rows", "error", message, remedies=(votes, *smaller_k(largest)))

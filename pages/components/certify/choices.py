@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from arml_core.certificates import METHODS
-from arml_core.datasets.table.bytes import text_encoding
+from arml_core.datasets.table.encoding import text_encoding
 from arml_core.learners.registry import LEARNERS, LearnerEntry
 
 from ..address import Choices, flag, keys_of, one_of, real, several_of, whole

@@ -11,13 +11,13 @@ from typing import IO, TypeAlias
 import charset_normalizer
 
 from . import problems
-from .problems import Problem, shown
+from .problems import Problem, quoted
 
 Source: TypeAlias = "bytes | bytearray | memoryview | str | os.PathLike[str] | IO[bytes]"
 
 MAX_BYTES = 50 * 2**20
 SAMPLE_BYTES = 64 * 1024
-BEFORE_TELLING = 24  # signs of a preview before the first one that tells encodings apart, at most
+PREVIEW_LEAD = 24  # signs of a preview before the first one that tells encodings apart, at most
 MAX_OFFERS = 3
 _FOREIGN_RUN = re.compile(rb"[\x80-\xff]+")
 _BOMS = (
@@ -85,7 +85,7 @@ def _read_file(file: IO[bytes], limit: int) -> bytes | Problem:
     return problems.too_large(size, limit) if len(content) > limit else content
 
 
-def what_else(content: bytes) -> str | None:
+def foreign_format(content: bytes) -> str | None:
     """What the content is if it is no text table ("an Excel file"), else None."""
     if content.startswith(b"PK\x03\x04"):
         return _zip_kind(content)
@@ -149,7 +149,7 @@ def _candidates(content: bytes) -> Sequence[str]:
     for bom, name in _BOMS:
         if content.startswith(bom):
             return [name] if undecodable_line(content, name) is None else []
-    sample = _telling_part(content)
+    sample = _non_ascii_part(content)
     guessed = charset_normalizer.from_bytes(sample)
     names = [codecs.lookup(match.encoding).name for match in guessed][: 2 * MAX_OFFERS]
     if len(max(_FOREIGN_RUN.findall(sample), default=b"", key=len)) <= 3:
@@ -159,7 +159,7 @@ def _candidates(content: bytes) -> Sequence[str]:
     return readable[:MAX_OFFERS]
 
 
-def _telling_part(content: bytes) -> bytes:
+def _non_ascii_part(content: bytes) -> bytes:
     """A sample around the first byte that is not ASCII: the rest of a file says nothing about its encoding."""
     first = next((i for i in range(0, len(content), 4096) if not content[i : i + 4096].isascii()), 0)
     start = content.rfind(b"\n", 0, first) + 1
@@ -167,10 +167,10 @@ def _telling_part(content: bytes) -> bytes:
 
 
 def _preview(content: bytes, encoding: str) -> str:
-    text = _telling_part(content).decode(encoding, "replace") if "16" not in encoding and "32" not in encoding else ""
+    text = _non_ascii_part(content).decode(encoding, "replace") if "16" not in encoding and "32" not in encoding else ""
     if not text:
         text = content[:4096].decode(encoding, "replace")
     lines = text.splitlines() or [""]
     telling = next((line for line in lines if not line.isascii()), lines[0]).strip()
     first = next((i for i, sign in enumerate(telling) if not sign.isascii()), 0)
-    return shown(telling if first < BEFORE_TELLING else f"…{telling[first - BEFORE_TELLING // 2 :]}")
+    return quoted(telling if first < PREVIEW_LEAD else f"…{telling[first - PREVIEW_LEAD // 2 :]}")
