@@ -15,10 +15,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,7 @@ from arml_core.datasets import Dataset
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpec
 from arml_core.jobs.child_process import import_path
 from arml_core.jobs.store.queue import Queue
-
-TABS, WATCH_SECONDS = 10, 20.0
+from benchmarks.processes import processor_seconds
 
 
 def main() -> None:
@@ -46,7 +44,6 @@ def main() -> None:
             if not arguments.only_dask:
                 first_progress(client)
                 progress_write()
-                watching(client)
                 cancels(client)
             dask_against_local(client, 6_000 if arguments.quick else 12_000)
         finally:
@@ -114,41 +111,6 @@ def progress_write() -> None:
     line("  95th percentile", statistics.quantiles(times, n=20)[-1], "ms", "-")
 
 
-def watching(client: Client) -> None:
-    """Ten tabs on a training and a certification: text every second, chart data every two."""
-    run = train(client, load_dataset("moons", n=20_000), "euclidean").id
-    certification = client.submit(EvaluationSpec("certify", run, 11, points=PointsSpec("test"))).id
-    training = train(client, "digits", "arml", {"n_epochs": 100_000}).id
-    wait_for(lambda: client.status(training).done and client.radii(certification) is not None, 0.05)
-    end = threading.Event()
-    tabs = [threading.Thread(target=_tab, args=(client, training, certification, end)) for _ in range(TABS)]
-    cpu, began = time.process_time(), time.perf_counter()
-    for tab in tabs:
-        tab.start()
-    time.sleep(WATCH_SECONDS)
-    end.set()
-    for tab in tabs:
-        tab.join()
-    share = (time.process_time() - cpu) / (time.perf_counter() - began)
-    line(f"{TABS} tabs watching, without drawing", share, "cores", "< 0.5")
-    for job in (training, certification):
-        client.cancel(job)
-        client.wait(job, 60)
-
-
-def _tab(client: Client, training: str, certification: str, end: threading.Event) -> None:
-    tick = 0
-    while not end.is_set():
-        client.status(training)
-        client.status(certification)
-        client.list(limit=20)
-        if tick % 2 == 0:
-            client.history(training)
-            client.radii(certification)
-        tick += 1
-        end.wait(1.0)
-
-
 def cancels(client: Client) -> None:
     """From the click until the state says so, and until the job is at rest."""
     run = train(client, load_dataset("moons", n=20_000), "euclidean").id
@@ -179,7 +141,7 @@ def dask_against_local(client: Client, n: int) -> None:
     for seed, where in enumerate(("local", "dask")):
         run = train(client, load_dataset("moons", n=n, seed=seed), "euclidean").id
         client.wait(run, 300)
-        with _cluster() if where == "dask" else _nothing() as address:
+        with _cluster() if where == "dask" else nullcontext("") as address:
             os.environ["ARML_DASK"] = address
             if address:
                 _warm_cluster(client)
@@ -208,21 +170,11 @@ def _warm_cluster(client: Client) -> None:
 
 def _processor_seconds(client: Client) -> float:
     """What the worker's children and the processes this one started have used so far."""
-    return sum(_spent(pid) for parent in (client.worker().pid, os.getpid()) for pid in _children(parent))
+    return sum(processor_seconds(pid) for parent in (client.worker().pid, os.getpid()) for pid in _children(parent))
 
 
 def _children(pid: int | None) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _spent(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextmanager
-def _nothing() -> Iterator[str]:
-    yield ""
 
 
 @contextmanager

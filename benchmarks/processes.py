@@ -31,6 +31,12 @@ def resident_mb(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process has used, in its own code and in the kernel."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def disk_mb(folder: Path) -> float:
     """What the files of a folder take; those that go meanwhile do not count."""
     total = 0

@@ -8,13 +8,13 @@ Real Chromium tabs on the Train page of a running job; only the server's own pro
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from pathlib import Path
 
 from arml_core.jobs import Client, RunSpec, Store
 from arml_core.jobs.paths import Paths
+from benchmarks.processes import processor_seconds
 from tests.browser.dashboard import chromium, serve, settle, stop_worker
 
 LIMIT = 0.5
@@ -38,9 +38,9 @@ def main() -> None:
                     settle(page, seconds=120)
                 time.sleep(5)
                 pid, done = _server(address), client.status(job).done
-                spent, began = _processor_seconds(pid), time.monotonic()
+                spent, began = processor_seconds(pid), time.monotonic()
                 time.sleep(options.seconds)
-                cores = (_processor_seconds(pid) - spent) / (time.monotonic() - began)
+                cores = (processor_seconds(pid) - spent) / (time.monotonic() - began)
                 moved = client.status(job).done - done
             words = "within" if cores < LIMIT else "OVER"
             print(f"{options.tabs} tabs on a training ({moved:,} epochs meanwhile): {cores:.2f} cores, {words} {LIMIT}")
@@ -56,11 +56,6 @@ def _server(address: str) -> int:
         if entry.name.isdigit() and f"--server.port={port}" in (entry / "cmdline").read_text(errors="replace"):
             return int(entry.name)
     raise RuntimeError("the server is not running")
-
-
-def _processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":
