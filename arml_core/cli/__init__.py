@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, Cancelled):
         print("stopped", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever reads, `head` say, has had enough
+    except BrokenPipeError:  # the reader, `head` say, is gone: nothing more can be written at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError) as error:

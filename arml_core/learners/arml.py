@@ -178,7 +178,7 @@ class _Training:
 
     def __post_init__(self) -> None:
         self.moments = {"exp_avg": torch.zeros_like(self.g), "exp_avg_sq": torch.zeros_like(self.g)}
-        self.moments["step"] = torch.zeros((), device="cpu")  # Adam counts there
+        self.moments["step"] = torch.zeros((), device="cpu")  # torch's adam wants its counter there
         self.losses, self.radii = self.g.new_zeros(self.n_epochs), self.g.new_zeros(self.n_epochs)
         self.done = 0
 

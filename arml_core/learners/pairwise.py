@@ -47,7 +47,7 @@ class PairObjective:
             a = rows[part]
             distances = torch.addmm(squared, e[a], e.T, alpha=-2.0, out=buffer[: len(a)])
             distances.add_(squared[a, None]).clamp_(min=0.0)
-            distances.scatter_(1, a[:, None], 0.0)  # rounding must not part a point from itself
+            distances.scatter_(1, a[:, None], 0.0)  # which the sum above leaves at rounding errors
             block_value, w = self.term.weigh(distances, a, first, last)
             value += block_value
             column_sums += w.sum(dim=0)

@@ -79,7 +79,7 @@ class TripletSampler:
             shuffle = torch.randperm(len(self._eligible), generator=self._generator, device=self._eligible.device)
             self._queue = torch.cat([self._queue, self._eligible[shuffle]])
         batch, self._queue = self._queue[: self._batch_size], self._queue[self._batch_size :]
-        return batch.sort().values  # sorted rows are sorted by class
+        return batch.sort().values  # rank_neighbours wants them by class, as rows are
 
 
 class DecidingTriplets:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -14,30 +13,24 @@ from tests.probing import places_to_probe
 
 from .checks import Answers, Violation, ask, lower_of, squared_size, violations
 from .problems import make_pile
-from .run import guarded
+from .run import run_each
 from .tally import Tally
 
 
 def run_piles(seed: int, numbers: range, deadline: float) -> Tally:
     """No point that flips is nearer than any proved radius, with no tolerance at all."""
-    tally = Tally()
-    for number in numbers:
-        if time.monotonic() > deadline:
-            break
-        problem = make_pile(seed, number)
+    return run_each(seed, numbers, deadline, make_pile, _check, "make_pile({}, {})")
 
-        def one(problem=problem, number=number) -> list[Violation]:
-            knn = problem.fitted()
-            answers = ask(problem, knn)
-            nearest = nearest_flip(problem, knn)
-            size = np.inf if nearest is None else float(squared_size(problem, nearest)) ** 0.5
-            size = min(size, *(float(answer.upper[0]) for answer in answers.values()))  # the smallest flip seen by any
-            tally.add(number, problem, "full", answers, Truth(size, size, size))
-            found = list(violations(problem, knn, answers, Truth(0.0, np.inf, np.inf)))
-            return found + ([] if nearest is None else beaten_by(problem, answers, nearest))
 
-        tally.report(guarded(one), f"make_pile({seed}, {number})", problem)
-    return tally
+def _check(tally: Tally, number: int, problem: Problem) -> list[Violation]:
+    knn = problem.fitted()
+    answers = ask(problem, knn)
+    nearest = nearest_flip(problem, knn)
+    size = np.inf if nearest is None else float(squared_size(problem, nearest)) ** 0.5
+    size = min(size, *(float(answer.upper[0]) for answer in answers.values()))  # the smallest flip seen by any
+    tally.add(number, problem, "full", answers, Truth(size, size, size))
+    found = list(violations(problem, knn, answers, Truth(0.0, np.inf, np.inf)))
+    return found + ([] if nearest is None else beaten_by(problem, answers, nearest))
 
 
 def nearest_flip(problem: Problem, knn: MahalanobisKNN) -> np.ndarray | None:

@@ -7,6 +7,8 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from tests.attacks.oracles import Truth, truth
 from tests.attacks.problems import Problem
@@ -20,6 +22,8 @@ ROUND = len(METRICS) * len(NORMS) * len(LAYOUTS)  # after this many problems all
 SLOW = ("search", "whitebox", "search", "boundary")  # one of them for each problem; `search` has an attack in it
 
 Make = Callable[[int, int], Problem]
+Check = Callable[[Tally, int, Any], list[Violation]]
+"""Counts the answers to a problem with this number and gives what is wrong with them."""
 
 
 def run_crowds(seed: int, numbers: range, deadline: float) -> Tally:
@@ -29,20 +33,24 @@ def run_crowds(seed: int, numbers: range, deadline: float) -> Tally:
 
 def run_problems(seed: int, numbers: range, deadline: float, make: Make = make_problem) -> Tally:
     """Ask and check problem after problem, until the deadline at most."""
+    return run_each(seed, numbers, deadline, make, _check, f"{make.__name__}({{}}, {{}})")
+
+
+def run_each(seed: int, numbers: range, deadline: float, make: Make, check: Check, name: str) -> Tally:
+    """Make and check one problem after the other; `name` is Python that makes a problem of a seed and a number."""
     tally = Tally()
     for number in numbers:
         if time.monotonic() > deadline:
             print(f"stopped by the time limit after {tally.problems:,} of {len(numbers):,} problems")
             break
         problem = make(seed, number)
-        found = guarded(lambda p=problem, n=number: _one(p, n, tally))
-        tally.report(found, f"{make.__name__}({seed}, {number})", problem)
+        tally.report(guarded(partial(check, tally, number, problem)), name.format(seed, number), problem)
         if tally.problems % 1000 == 0:
             print(f"{tally.problems:,} problems, {tally.violations} violations", file=sys.stderr, flush=True)
     return tally
 
 
-def _one(problem: Problem, number: int, tally: Tally) -> list[Violation]:
+def _check(tally: Tally, number: int, problem: Problem) -> list[Violation]:
     knn = problem.fitted()
     answers = ask(problem, knn, slow=[SLOW[number // ROUND % len(SLOW)]])
     real = true_radii(problem, answers)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from tests.attacks.problems import Problem
 
 from .checks import ORACLE_FAR, Answers, Violation, ask, lower_of, violations
 from .problems import LineProblem, in_single_precision, in_units, make_apart, make_line, make_problem, metric_kind
-from .run import guarded, true_radii
+from .run import run_each, true_radii
 from .tally import Tally
 
 DECIMAL_UNITS = (1e-6, 1e-3, 1e3, 1e6)
@@ -24,20 +23,17 @@ SAME = 1e-9  # relative: radii of one problem in two units, or in two precisions
 
 def run_precision(seed: int, numbers: range, deadline: float) -> Tally:
     """Problems rounded to float32: as sound as others, and with the radii of the same numbers in float64."""
-    tally = Tally()
-    for number in numbers:
-        if time.monotonic() > deadline:
-            break
-        problem = in_single_precision(make_problem(seed, number))
 
-        def one(problem=problem, number=number) -> list[Violation]:
-            answers, found = _checked(tally, number, problem)
-            double = in_units(problem, 1.0)
-            double.X, double.x = double.X.astype(float), double.x.astype(float)
-            return found + _differences(problem, answers, ask(double, double.fitted(), slow=()), 1.0)
+    def make(seed: int, number: int) -> Problem:
+        return in_single_precision(make_problem(seed, number))
 
-        tally.report(guarded(one), f"make_problem({seed}, {number}) in float32", problem)
-    return tally
+    def check(tally: Tally, number: int, problem: Problem) -> list[Violation]:
+        answers, found = _checked(tally, number, problem)
+        double = in_units(problem, 1.0)
+        double.X, double.x = double.X.astype(float), double.x.astype(float)
+        return found + _differences(problem, answers, ask(double, double.fitted(), slow=()), 1.0)
+
+    return run_each(seed, numbers, deadline, make, check, "make_problem({}, {}) in float32")
 
 
 def _checked(tally: Tally, number: int, problem: Problem) -> tuple[Answers, list[Violation]]:
@@ -51,22 +47,20 @@ def _checked(tally: Tally, number: int, problem: Problem) -> tuple[Answers, list
 
 def run_units(seed: int, numbers: range, deadline: float) -> Tally:
     """Problems in other units: sound in any, and with radii in proportion where nothing is rounded."""
-    tally = Tally()
-    for number in numbers:
-        if time.monotonic() > deadline:
-            break
-        plain = make_problem(seed, number)
-        factor = (*DECIMAL_UNITS, *BINARY_UNITS)[number // 4 % 8]
-        scaled = in_units(plain, factor)
+    units = (*DECIMAL_UNITS, *BINARY_UNITS)
 
-        def one(plain=plain, scaled=scaled, factor=factor, number=number) -> list[Violation]:
-            answers, found = _checked(tally, number, scaled)
-            if factor in BINARY_UNITS:
-                found += _differences(scaled, answers, ask(plain, plain.fitted(), slow=()), factor)
-            return found
+    def make(seed: int, number: int) -> Problem:
+        return in_units(make_problem(seed, number), units[number // 4 % 8])
 
-        tally.report(guarded(one), f"make_problem({seed}, {number}) times {factor}", scaled)
-    return tally
+    def check(tally: Tally, number: int, problem: Problem) -> list[Violation]:
+        answers, found = _checked(tally, number, problem)
+        factor = units[number // 4 % 8]
+        if factor in BINARY_UNITS:
+            plain = make_problem(seed, number)
+            found += _differences(problem, answers, ask(plain, plain.fitted(), slow=()), factor)
+        return found
+
+    return run_each(seed, numbers, deadline, make, check, "make_problem({}, {}) in other units")
 
 
 def run_lines(seed: int, numbers: range, deadline: float) -> Tally:
@@ -75,45 +69,29 @@ def run_lines(seed: int, numbers: range, deadline: float) -> Tally:
     def make(seed: int, number: int) -> LineProblem:
         return make_line(seed, number, (1.0, *DECIMAL_UNITS)[number % 5])
 
-    return _run_on_lines(seed, numbers, deadline, make, "make_line({}, {}, …)")
+    return run_each(seed, numbers, deadline, make, _check_line, "make_line({}, {}, …)")
 
 
 def run_apart(seed: int, numbers: range, deadline: float) -> Tally:
     """The same with units, weights and costs up to 1e±40 apart: the engine may refuse, but not promise too much."""
-    return _run_on_lines(seed, numbers, deadline, make_apart, "make_apart({}, {})", may_refuse=True)
+    check = partial(_check_line, may_refuse=True)
+    return run_each(seed, numbers, deadline, make_apart, check, "make_apart({}, {})")
 
 
-def _run_on_lines(
-    seed: int,
-    numbers: range,
-    deadline: float,
-    make: Callable[[int, int], LineProblem],
-    name: str,
-    may_refuse: bool = False,
-) -> Tally:
-    tally = Tally()
-    for number in numbers:
-        if time.monotonic() > deadline:
-            break
-        problem = make(seed, number)
-
-        def one(problem=problem, number=number) -> list[Violation]:
-            try:
-                knn = problem.fitted()
-                answers = ask(problem, knn)
-            except ValueError as error:
-                if may_refuse and "Rescale" in str(error):
-                    return []
-                raise
-            one_place = knn._references.twin  # rows that G's rounding cannot tell apart, as the classifier says
-            exact = exact_line_radius(replace(problem, X=problem.X[one_place]), answers)
-            rounded = np.inf if exact is None else float(exact)
-            tally.add(number, problem, "full", answers, Truth(rounded, rounded, rounded))
-            found = list(violations(problem, knn, answers, Truth(0.0, np.inf, np.inf)))
-            return found + _above(answers, exact)
-
-        tally.report(guarded(one), name.format(seed, number), problem)
-    return tally
+def _check_line(tally: Tally, number: int, problem: LineProblem, may_refuse: bool = False) -> list[Violation]:
+    try:
+        knn = problem.fitted()
+        answers = ask(problem, knn)
+    except ValueError as error:
+        if may_refuse and "Rescale" in str(error):
+            return []
+        raise
+    one_place = knn._references.twin  # rows that G's rounding cannot tell apart, as the classifier says
+    exact = exact_line_radius(replace(problem, X=problem.X[one_place]), answers)
+    rounded = np.inf if exact is None else float(exact)
+    tally.add(number, problem, "full", answers, Truth(rounded, rounded, rounded))
+    found = list(violations(problem, knn, answers, Truth(0.0, np.inf, np.inf)))
+    return found + _above(answers, exact)
 
 
 def exact_line_radius(problem: LineProblem, answers: Answers) -> rational.Fraction | None:

@@ -316,7 +316,7 @@ class _Reader:
             return False
         if self.header:
             return nameless or columns[0].name.lower() in _ROW_NUMBER_NAMES
-        return len(columns[0].values) >= 5  # without a name, a few rising numbers prove little
+        return len(columns[0].values) >= 5  # without a name, fewer rising numbers may be a measurement
 
 
 def _plain_chunk(reader: _CsvReader) -> tuple[Sequence[int], list[list[str]]]:
