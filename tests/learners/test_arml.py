@@ -270,12 +270,12 @@ def test_without_a_callback_nothing_is_copied_between_refreshes(monkeypatch):
 
 def test_an_update_is_adams() -> None:
     """Its function is called with numbers of our own: they have to be those of the class."""
-    from arml_core.learners.arml import _Run
+    from arml_core.learners.arml import _Training
 
     gradients = torch.randn(6, 3, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     leaf = torch.eye(3, 2, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.Adam([leaf], lr=0.01)
-    run = _Run(torch.eye(3, 2, dtype=torch.float64), None, None, "negative", 6, 1, 0.01)  # type: ignore[arg-type]
+    run = _Training(torch.eye(3, 2, dtype=torch.float64), None, None, "negative", 6, 1, 0.01)  # type: ignore[arg-type]
     for gradient in gradients * 1e-6:
         leaf.grad = gradient.clone()
         optimizer.step()
