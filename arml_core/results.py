@@ -20,19 +20,12 @@ from .atomic_write import atomic_write
 from .npz import read_npz
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
+from .vocabulary import METHOD_WORDS
 
 FOLDER = Path(__file__).parents[1] / "data" / "results"
 FORMAT = 1
 LARGEST_FILE = 64 * 2**20
 _ARRAYS = ("lower", "upper", "exact", "correct")
-_CERTIFICATES = {
-    "theorem1": "Theorem 1",
-    "votes": "Votes",
-    "exact": "Exact",
-    "search": "Search",
-    "crown": "CROWN",
-    "smoothing": "Randomized smoothing",
-}
 
 
 @dataclass(frozen=True)
@@ -89,12 +82,13 @@ class Evaluation:
 
     def describe_method(self) -> str:
         """The method in words: the name, steps and seed of an attack, the budget of a search."""
+        title = METHOD_WORDS[self.method].full_title
         if self.kind == "attack":
             steps = f", {self.options['steps']:,} steps, seed {self.attack_seed}" if "steps" in self.options else ""
-            return f"{'Boundary' if self.method == 'boundary' else 'White-box'} attack{steps}"
+            return f"{title}{steps}"
         budget = f", {self.budget:g} s a point" if self.budget is not None else ""
         noise = f", σ = {self.options['sigma']:g}" if "sigma" in self.options else ""
-        return f"{_CERTIFICATES[self.method]}{budget}{noise}"
+        return f"{title}{budget}{noise}"
 
 
 def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:

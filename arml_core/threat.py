@@ -11,18 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .numerics.arrays import FloatArray, IntArray
 from .numerics.error_bounds import norm, size_rounded_up
+from .vocabulary import NORMS, norm_of
 
-_NORMS: dict[Any, float] = {
-    1: 1.0,
-    2: 2.0,
-    np.inf: np.inf,
-    "l1": 1.0,
-    "l2": 2.0,
-    "linf": np.inf,
-    "inf": np.inf,
-}
-NORM_NAMES = {1.0: "ℓ1", 2.0: "ℓ2", np.inf: "ℓ∞"}
-_WRITTEN = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
+_ACCEPTED = {key: norm.p for norm in NORMS.values() for key in (norm.p, norm.spelling)} | {"inf": np.inf}
 
 
 @dataclass(frozen=True, init=False)
@@ -55,10 +46,10 @@ class ThreatModel:
         box: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         key = norm.lower() if isinstance(norm, str) else norm
-        if not isinstance(key, (int, float, str)) or key not in _NORMS:
+        if not isinstance(key, (int, float, str)) or key not in _ACCEPTED:
             raise ValueError(f"norm must be 1, 2 or inf; got {norm!r}")
         put = object.__setattr__
-        put(self, "norm", _NORMS[key])
+        put(self, "norm", _ACCEPTED[key])
         widths: set[int] = set()
         put(self, "costs", None if costs is None else _checked_costs(costs, widths))
         put(self, "frozen", None if frozen is None else _checked_frozen(frozen, widths))
@@ -69,12 +60,12 @@ class ThreatModel:
 
     @property
     def norm_name(self) -> str:
-        return NORM_NAMES[self.norm]
+        return norm_of(self.norm).name
 
     def arguments(self) -> dict[str, Any]:
         """The arguments that build this threat model again, as JSON has them."""
         return {
-            "norm": _WRITTEN[self.norm],
+            "norm": norm_of(self.norm).spelling,
             "costs": _lists(self.costs),
             "frozen": _lists(self.frozen),
             "box": _lists(self.box),

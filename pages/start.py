@@ -7,10 +7,10 @@ import pages.components.loading  # noqa: F401
 import streamlit as st
 
 from arml_core.figures import plane_alt, plane_figure, probe_words
+from arml_core.vocabulary import GLOSSARY
 from pages.components.address import put_into_address
 from pages.components.chart import show_chart
 from pages.components.device import show_device
-from pages.components.glossary import TERMS
 from pages.components.jobs import show_running_jobs
 from pages.components.on_demand import on_demand
 from pages.components.playground.compute import panel_of, points_of
@@ -53,7 +53,7 @@ st.subheader("Running jobs")
 show_running_jobs()
 
 st.subheader("Glossary")
-for left, right in zip(*[iter(TERMS.items())] * 2, strict=True):
+for left, right in zip(*[iter(GLOSSARY.items())] * 2, strict=True):
     for column, (term, meaning) in zip(st.columns(2, gap="large"), (left, right), strict=True):
         column.markdown(f"**{term}.** {meaning}")
 put_into_address({})

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"numerics", "errors", "progress", "device", "home", "npz", "atomic_write"},
+    {"vocabulary"},
     {"metric", "threat", "datasets"},
     {"neighbors", "checks", "radii"},
     {"certificates", "attacks"},

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import NotSupportedError
-from ..threat import NORM_NAMES, ThreatModel
+from ..threat import ThreatModel
+from ..vocabulary import norm_of
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Support:
         return {"any K": True, "odd K": n_neighbors % 2 == 1, "K = 1": n_neighbors == 1}[self.neighbors]
 
     def row(self, name: str) -> str:
-        norms = ", ".join(NORM_NAMES[norm] for norm in self.norms)
+        norms = ", ".join(norm_of(norm).name for norm in self.norms)
         return f"{name}: {self.neighbors}; {norms}; {'with or without a box' if self.box else 'no box'}"
 
 

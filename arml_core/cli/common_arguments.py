@@ -19,6 +19,7 @@ from ..learners.storage import load_metric
 from ..npz import read_npz
 from ..numerics.arrays import BoolArray, FloatArray
 from ..threat import ThreatModel
+from ..vocabulary import NORMS
 
 LARGEST_ARCHIVE = 8 * 2**30
 
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "[0, 1]; none: in the file's own units)",
     )
     parser.add_argument("-k", "--neighbors", type=int, default=1, help="K (default: 1)")
-    parser.add_argument("--norm", choices=("1", "2", "inf"), default="2", help="default: 2")
+    parser.add_argument("--norm", choices=[f"{norm.p:g}" for norm in NORMS.values()], default="2", help="default: 2")
     parser.add_argument(
         "--box", nargs=2, type=float, metavar=("LOW", "HIGH"), help="keep changed features inside, after scaling"
     )
@@ -62,7 +63,7 @@ class QueryArguments:
         x, y, exclude = _points(data, arguments.points)
         metric = None if arguments.metric is None else load_metric(arguments.metric, data.n_features).metric
         threat = ThreatModel(
-            arguments.norm if arguments.norm == "inf" else int(arguments.norm),
+            float(arguments.norm),
             frozen=_frozen(data, arguments.frozen),
             box=None if arguments.box is None else tuple(arguments.box),
         )

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..jobs.states import STATES
+from ..vocabulary import duration
 
 if TYPE_CHECKING:
     from ..jobs.client import Client
@@ -69,8 +70,6 @@ def _print_list(jobs: list[JobStatus]) -> None:
 
 
 def _progress(job: JobStatus) -> str:
-    from ..learners.estimation import duration  # loads the learners, which most commands do not need
-
     if job.position is not None:
         return f"place {job.position}"
     if not job.is_active or not job.total:

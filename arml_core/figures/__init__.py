@@ -1,12 +1,13 @@
 """Results as pictures: pure functions from numbers to plotly figures, their tables and their words."""
 
-from .curves import curves_alt, curves_figure, curves_spec, curves_table
+from .curves import curves_alt, curves_caption, curves_figure, curves_spec, curves_table
 from .decision_plane import Plane, Probe, Window, make_plane, make_probe, window_for
-from .draw import plane_figure, plane_spec
 from .lines import RobustLine
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
+from .plane_figure import plane_figure, plane_spec
+from .plane_table import plane_table
+from .plane_words import plane_alt, probe_words, radius_interval
 from .shapes import hand_made_components
-from .table import plane_table
 from .training import (
     eigenvalues_of,
     history_table,
@@ -19,7 +20,6 @@ from .training import (
     training_table,
 )
 from .verdicts import verdicts_spec, verdicts_table
-from .words import plane_alt, probe_words, radius_interval
 
 __all__ = [
     "MOST_CLASSES",
@@ -30,6 +30,7 @@ __all__ = [
     "Style",
     "Window",
     "curves_alt",
+    "curves_caption",
     "curves_figure",
     "curves_spec",
     "curves_table",

@@ -9,18 +9,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ..report import VERDICTS, Change, Histogram
+from ..report import Change, Histogram
+from ..vocabulary import VERDICTS
 from .labels import as_label
-from .palette import Style
+from .layout import as_figure, axis, bar_pattern, horizontal_bars, line_at, signed_marker
+from .palette import Style, verdict_colours
 
 BARS_SHOWN, NAMED = 15, 5
 """How many features have a bar, and how many of them the words name."""
 PATTERNS = {"certified": "", "undecided": "/", "attackable": "."}
-
-
-def verdict_colours(style: Style) -> dict[str, str]:
-    """One colour a verdict; the histogram adds a pattern to each."""
-    return {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
 
 
 def radius_figure(histogram: Histogram, radius: float, style: Style, *, height: int = 280) -> go.Figure:
@@ -46,9 +43,9 @@ def radius_figure(histogram: Histogram, radius: float, style: Style, *, height: 
     ]
     layout = _layout(style, height, "proven radius", "rows")
     layout |= {"barmode": "stack", "showlegend": True, "legend": {"orientation": "h", "y": 1.16, "x": 0}}
-    layout["shapes"] = [_line_at(radius, style)]
+    layout["shapes"] = [line_at(radius, style, width=2)]
     layout["xaxis"]["range"] = [0.0, max(float(histogram.edges[-1]), radius) * 1.03]
-    return go.Figure({"data": bars, "layout": layout}, skip_invalid=True)
+    return as_figure(bars, layout)
 
 
 def histogram_table(histogram: Histogram) -> pd.DataFrame:
@@ -61,18 +58,8 @@ def change_figure(changes: Sequence[Change], style: Style, *, height: int | None
     """One bar a feature: how far it moves, in scaled units, so that different units can be compared."""
     shown = list(changes[:BARS_SHOWN])[::-1]
     steps = np.array([change.step for change in shown])
-    colours = [style.classes[0] if step > 0 else style.classes[1] for step in steps]
-    patterns = ["" if step > 0 else "/" for step in steps]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": steps,
-        "y": np.arange(len(shown)),
-        "marker": {"color": colours, "pattern": bar_pattern(patterns, style)},
-        "text": [f"{change.change:+.3g}" if change.step else "0" for change in shown],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"color": style.ink},
+    texts = [f"{change.change:+.3g}" if change.step else "0" for change in shown]
+    bars = horizontal_bars(steps, texts, signed_marker(steps, style), style) | {
         "customdata": [[as_label(c.feature, None), f"{c.before:.6g}", f"{c.after:.6g}"] for c in shown],
         "hovertemplate": "%{customdata[0]}: %{customdata[1]} → %{customdata[2]}<extra></extra>",
     }
@@ -83,11 +70,11 @@ def change_figure(changes: Sequence[Change], style: Style, *, height: int | None
     layout["xaxis"] |= {"range": [low, high], "zeroline": True, "zerolinecolor": style.ink}
     layout["yaxis"] |= {
         "automargin": True,
-        "tickvals": np.arange(len(shown)),  # not the names: two that are cut alike would share a bar
+        "tickvals": bars["y"],
         "ticktext": [as_label(change.feature) for change in shown],
     }
     layout["margin"]["l"] = 8
-    return go.Figure({"data": [bars], "layout": layout}, skip_invalid=True)
+    return as_figure([bars], layout)
 
 
 def change_alt(changes: Sequence[Change], opening: str) -> str:
@@ -110,23 +97,12 @@ def changes_table(changes: Sequence[Change]) -> pd.DataFrame:
     )
 
 
-def bar_pattern(shape: str | list[str], style: Style) -> dict[str, Any]:
-    """Thin marks in the background's colour on a bar that keeps its own."""
-    return {"shape": shape, "fillmode": "overlay", "fgcolor": style.paper, "solidity": 0.25, "size": 7}
-
-
-def _line_at(radius: float, style: Style) -> dict[str, Any]:
-    line = {"color": style.ink, "width": 2, "dash": "dot"}
-    return {"type": "line", "x0": radius, "x1": radius, "y0": 0, "y1": 1, "yref": "paper", "line": line}
-
-
 def _layout(style: Style, height: int, x_title: str, y_title: str) -> dict[str, Any]:
-    axis = {"gridcolor": style.grid, "zeroline": False, "tickfont": {"color": style.muted}, "fixedrange": True}
     return {
         "height": height,
         "margin": {"l": 48, "r": 12, "t": 12, "b": 44, "pad": 2},
-        "xaxis": {**axis, "title": {"text": x_title}},
-        "yaxis": {**axis, "title": {"text": y_title}},
+        "xaxis": axis(style, title={"text": x_title}),
+        "yaxis": axis(style, title={"text": y_title}),
         "showlegend": False,
         **style.ground,
     }

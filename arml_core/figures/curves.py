@@ -11,7 +11,9 @@ import plotly.graph_objects as go
 
 from ..curves import dkw_band, robust_error
 from ..numerics.arrays import FloatArray
+from ..vocabulary import BOTH_CAPTION, EXACT_CAPTION, METHOD_WORDS, PROVED_CAPTION, REACHED_CAPTION, share_up
 from .labels import as_label
+from .layout import Trace, as_figure, axis, line_at
 from .lines import (
     CERTIFIED,
     EMPIRICAL,
@@ -24,16 +26,15 @@ from .lines import (
     symbol_of,
 )
 from .palette import LIGHT, Style, with_opacity
-from .words import share_up
 
 PAPER_CERTIFIED, PAPER_EMPIRICAL = "paper, certified", "paper, empirical"
 CONFIDENCE = 0.95
-Trace = dict[str, Any]
 
 
 def curves_figure(lines: Sequence[RobustLine], style: Style = LIGHT, **look: Any) -> go.Figure:
     """:func:`curves_spec` as a figure."""
-    return go.Figure(curves_spec(lines, style, **look), skip_invalid=True)
+    spec = curves_spec(lines, style, **look)
+    return as_figure(spec["data"], spec["layout"])
 
 
 def curves_spec(
@@ -105,6 +106,16 @@ def curves_alt(lines: Sequence[RobustLine], epsilon: float, norm: str = "ℓ2") 
             sides = [text.replace("certified", "exact") for text in sides]
         parts.append(f"{line.name}, {' and '.join(sides)};")
     return " ".join(parts).rstrip(";") + "."
+
+
+def curves_caption(lines: Sequence[RobustLine]) -> str:
+    """What to look for, by what is drawn."""
+    if all(line.exact for line in lines):
+        return EXACT_CAPTION
+    drawn = {kind for line in lines for kind, _, _ in line.sides()}
+    if CERTIFIED not in drawn:
+        return REACHED_CAPTION
+    return BOTH_CAPTION if EMPIRICAL in drawn else PROVED_CAPTION
 
 
 def _staircases(line: RobustLine, style: Style, upto: float) -> list[Trace]:
@@ -209,7 +220,7 @@ def _legend_keys(lines: Sequence[RobustLine], style: Style, confidence: float | 
         dash = "dash" if kind == EMPIRICAL else "solid"
         whose = "" if len(labels) == len(lines) or len(sources) <= 2 else f" ({as_label(', '.join(labels), None)})"
         verb = {CERTIFIED: "proved", "exact": "exact", EMPIRICAL: "reached"}[kind]
-        words = "exact radii" if source == "Exact" else f"{verb}: {source or kind}"
+        words = "exact radii" if source == METHOD_WORDS["exact"].title else f"{verb}: {source or kind}"
         key(f"{words}{whose}", "lines", line={"color": style.muted, "width": 2.5, "dash": dash})
     if any(line.certified is not None and line.empirical is not None and not line.exact for line in lines):
         key("between: undecided", "markers", marker={"symbol": "square", "size": 12, "color": _faint(style, 0.25)})
@@ -236,18 +247,10 @@ def _sources(lines: Sequence[RobustLine]) -> dict[tuple[str, str], list[str]]:
 
 
 def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height: int, legend: bool) -> Trace:
-    axis = {
-        "gridcolor": style.grid,
-        "zeroline": False,
-        "tickfont": {"color": style.muted, "size": 12},
-        "fixedrange": True,
-    }
     title = {"font": {"color": style.muted, "size": 13}, "standoff": 6}
     mark: Trace = {}
     if epsilon is not None:
-        line = {"color": style.ink, "width": 1.5, "dash": "dot"}
-        where = {"x0": epsilon, "x1": epsilon, "y0": 0, "y1": 1, "yref": "paper"}
-        mark["shapes"] = [{"type": "line", "layer": "below", "line": line, **where}]
+        mark["shapes"] = [line_at(epsilon, style, layer="below")]
         mark["annotations"] = [
             {
                 "x": epsilon,
@@ -263,14 +266,14 @@ def _layout(style: Style, epsilon: float | None, upto: float, norm: str, height:
         "height": height,
         "margin": {"l": 52, "r": 12, "t": 24, "b": 44, "pad": 0},
         "xaxis": {
-            **axis,
+            **axis(style, size=12),
             "range": [-0.012 * upto, 1.012 * upto],
             "title": {"text": f"radius ε in {norm}", **title},
             "nticks": 8,
             "automargin": True,
         },
         "yaxis": {
-            **axis,
+            **axis(style, size=12),
             "range": [-0.015, 1.015],
             "title": {"text": "robust error (share of points)", **title},
             "dtick": 0.2,

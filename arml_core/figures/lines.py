@@ -9,9 +9,11 @@ import numpy as np
 
 from ..curves import robust_error_curve
 from ..numerics.arrays import BoolArray, FloatArray
+from ..numerics.directed_rounding import round_up_to
 from .palette import LIGHT, Style
 
 CERTIFIED, EMPIRICAL = "certified", "empirical"
+AXIS_ENDS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)  # times a power of ten
 MOST_STEPS = 1200  # of a drawn staircase: one per pixel; as many points are drawn one by one
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "star", "pentagon", "hexagon")
 _LIGHT = ("#1B1F24", "#D55E00", "#009E73", "#B0558A", "#7A7500", "#0072B2", "#A87400", "#2A86B8")
@@ -90,7 +92,7 @@ def largest_radius(lines: Sequence[RobustLine]) -> float:
         finite = radii[np.isfinite(radii) & (radii > 0)]
         if finite.size:
             reaches.append(float(np.quantile(finite, 0.98)))
-    return _rounded_up(max(reaches)) if reaches else 1.0
+    return round_up_to(max(reaches), AXIS_ENDS) if reaches else 1.0
 
 
 def corners(radii: FloatArray, upto: float) -> tuple[FloatArray, FloatArray]:
@@ -134,9 +136,3 @@ def mark_radii(lines: Sequence[RobustLine], upto: float) -> FloatArray:
         if line.paper_radii is not None:
             return line.paper_radii[line.paper_radii <= upto]
     return np.linspace(0.0, upto, 6)
-
-
-def _rounded_up(value: float) -> float:
-    """The next number of the form 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten."""
-    power = 10.0 ** np.floor(np.log10(value))
-    return float(next(step for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= value * (1 - 1e-9)) * power)

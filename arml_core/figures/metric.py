@@ -14,11 +14,12 @@ import plotly.graph_objects as go
 
 from ..metric import Metric
 from ..numerics.arrays import FloatArray, IntArray
-from .certified_table import BARS_SHOWN, bar_pattern
+from ..vocabulary import number
+from .certified_table import BARS_SHOWN
 from .labels import as_label
+from .layout import Trace, as_figure, axis, colour_bar, horizontal_bars, signed_marker
 from .palette import Style
 from .training import spectrum_figure
-from .words import number
 
 SHOWN_IN_FULL = 128
 NEARLY_NOTHING = 1e-4
@@ -155,27 +156,19 @@ def matrix_figure(matrix: FloatArray, names: Sequence[str], style: Style, *, hei
         "zmin": -reach,
         "zmax": reach,
         "colorscale": signed_scale(style),
-        "colorbar": _bar(style) | {"lenmode": "pixels", "len": 270, "y": 1, "yanchor": "top", "ypad": 0},
+        "colorbar": colour_bar(style, 12, 6) | {"lenmode": "pixels", "len": 270, "y": 1, "yanchor": "top", "ypad": 0},
         "hovertemplate": "%{customdata}<br>%{z:.4g}<extra></extra>",
     }
     step = 1 if few else int(np.ceil(len(labels) / 16))
     ticks = list(range(0, len(labels), step))
-    axis = {
-        "tickvals": ticks,
-        "ticktext": [as_label(labels[k], 16) for k in ticks],
-        "tickfont": {"color": style.muted, "size": 11},
-        "showgrid": False,
-        "zeroline": False,
-        "fixedrange": True,
-        "constrain": "domain",
-        "automargin": True,
-    }
+    each = axis(style, grid=False, size=11, showgrid=False, constrain="domain", automargin=True)
+    each |= {"tickvals": ticks, "ticktext": [as_label(labels[k], 16) for k in ticks]}
     layout = _layout(style, height)
     layout |= {
-        "xaxis": {**axis, "tickangle": -90},
-        "yaxis": {**axis, "autorange": "reversed", "scaleanchor": "x", "constraintoward": "top"},
+        "xaxis": {**each, "tickangle": -90},
+        "yaxis": {**each, "autorange": "reversed", "scaleanchor": "x", "constraintoward": "top"},
     }
-    return go.Figure({"data": [trace], "layout": layout}, skip_invalid=True)
+    return as_figure([trace], layout)
 
 
 def block_names(names: Sequence[str], edges: IntArray) -> list[str]:
@@ -227,45 +220,20 @@ def direction_figure(direction: FloatArray, names: Sequence[str], style: Style) 
     order = np.argsort(-np.abs(direction), kind="stable")[:BARS_SHOWN]
     order = order[np.abs(direction[order]) > 0][::-1]
     shares = direction[order]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": shares,
-        "y": np.arange(len(order)),
-        "customdata": [as_label(names[k]) for k in order],
-        "marker": {
-            "color": [style.classes[0] if share > 0 else style.classes[1] for share in shares],
-            "pattern": bar_pattern(["" if share > 0 else "/" for share in shares], style),
-        },
-        "text": [f"{share:+.2f}" for share in shares],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"color": style.ink},
-        "hovertemplate": "%{customdata}: %{x:.4g}<extra></extra>",
-    }
+    bars = horizontal_bars(shares, [f"{share:+.2f}" for share in shares], signed_marker(shares, style), style)
     reach = float(np.abs(shares).max(initial=0.0)) or 1.0
     low = -1.3 * reach if (shares < 0).any() else -0.03 * reach
-    return _bars(bars, style, [low, 1.3 * reach], "share of the direction")
+    return _named_bars(bars, [names[k] for k in order], style, [low, 1.3 * reach], "share of the direction")
 
 
 def weights_figure(weights: FloatArray, names: Sequence[str], style: Style) -> go.Figure:
     """The features that count most alone: the square roots of the diagonal of M."""
     counts = np.sqrt(weights)
     order = np.argsort(-counts, kind="stable")[:BARS_SHOWN][::-1]
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": counts[order],
-        "y": np.arange(len(order)),
-        "customdata": [as_label(names[k]) for k in order],
-        "marker": {"color": style.classes[2]},
-        "text": [number(float(counts[k])) for k in order],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "textfont": {"color": style.ink},
-        "hovertemplate": "%{customdata}: %{x:.4g}<extra></extra>",
-    }
-    return _bars(bars, style, [0, 1.25 * (float(counts.max(initial=0.0)) or 1.0)], "what a step of 1 counts")
+    texts = [number(float(counts[k])) for k in order]
+    bars = horizontal_bars(counts[order], texts, {"color": style.classes[2]}, style)
+    span = [0, 1.25 * (float(counts.max(initial=0.0)) or 1.0)]
+    return _named_bars(bars, [names[k] for k in order], style, span, "what a step of 1 counts")
 
 
 def weights_table(weights: FloatArray, names: Sequence[str]) -> pd.DataFrame:
@@ -292,33 +260,15 @@ def _start(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _bar(style: Style) -> dict[str, Any]:
-    return {"thickness": 12, "outlinewidth": 0, "tickfont": {"color": style.muted, "size": 11}, "xpad": 4, "nticks": 6}
-
-
-def _bars(bars: dict[str, Any], style: Style, span: list[float], title: str) -> go.Figure:
-    layout = _layout(style, 84 + 24 * max(len(bars["x"]), 1))
-    layout["xaxis"] = {
-        "range": span,
-        "title": {"text": title, "standoff": 6},
-        "gridcolor": style.grid,
-        "zeroline": True,
-        "zerolinecolor": style.muted,
-        "tickfont": {"color": style.muted},
-        "fixedrange": True,
-        "nticks": 6,
-    }
-    layout["yaxis"] = {
-        "tickvals": bars["y"],
-        "ticktext": bars["customdata"],
-        "automargin": True,
-        "tickfont": {"color": style.muted},
-        "showgrid": False,
-        "zeroline": False,
-        "fixedrange": True,
-    }
+def _named_bars(bars: Trace, names: Sequence[str], style: Style, span: list[float], title: str) -> go.Figure:
+    labels = [as_label(name) for name in names]
+    bars |= {"customdata": labels, "hovertemplate": "%{customdata}: %{x:.4g}<extra></extra>"}
+    layout = _layout(style, 84 + 24 * max(len(labels), 1))
+    layout["xaxis"] = axis(style, range=span, title={"text": title, "standoff": 6}, nticks=6)
+    layout["xaxis"] |= {"zeroline": True, "zerolinecolor": style.muted}
+    layout["yaxis"] = axis(style, grid=False, showgrid=False, tickvals=bars["y"], ticktext=labels, automargin=True)
     layout["margin"] = {"l": 8, "r": 12, "t": 6, "b": 44, "pad": 4}
-    return go.Figure({"data": [bars], "layout": layout}, skip_invalid=True)
+    return as_figure([bars], layout)
 
 
 def _layout(style: Style, height: int) -> dict[str, Any]:

@@ -67,6 +67,11 @@ def style_for(dark: bool) -> Style:
     return DARK if dark else LIGHT
 
 
+def verdict_colours(style: Style) -> dict[str, str]:
+    """A colour for each verdict; charts add a pattern, so that it is never colour alone."""
+    return {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
+
+
 def with_opacity(colour: str, opacity: float) -> str:
     """A "#rrggbb" colour as "rgba(r,g,b,a)"."""
     red, green, blue = _channels(colour)

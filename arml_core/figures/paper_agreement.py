@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from .layout import as_figure, axis
 from .lines import colour_of, symbol_of
 from .palette import LIGHT, Style
 
@@ -52,22 +53,16 @@ def agreement_figure(rows: pd.DataFrame, style: Style = LIGHT, *, height: int = 
                 "paper %{x:.3f}, ours %{y:.3f}<extra></extra>",
             }
         )
-    axis = {
-        "range": [-0.02, 1.02],
-        "gridcolor": style.grid,
-        "zeroline": False,
-        "fixedrange": True,
-        "tickfont": {"color": style.muted, "size": 12},
-    }
+    each = axis(style, size=12, range=[-0.02, 1.02])
     layout = {
         "height": height,
         "margin": {"l": 56, "r": 12, "t": 8, "b": 84},
-        "xaxis": {**axis, "title": {"text": "the paper's robust error", "font": {"color": style.ink, "size": 13}}},
-        "yaxis": {**axis, "title": {"text": "ours", "font": {"color": style.ink, "size": 13}}},
+        "xaxis": {**each, "title": {"text": "the paper's robust error", "font": {"color": style.ink, "size": 13}}},
+        "yaxis": {**each, "title": {"text": "ours", "font": {"color": style.ink, "size": 13}}},
         "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "font": {"color": style.ink, "size": 12}},
         **style.ground,
     }
-    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
+    return as_figure(traces, layout)
 
 
 def agreement_alt(rows: pd.DataFrame) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ..numerics.arrays import FloatArray
+from .layout import as_figure, colour_bar
 from .metric import signed_scale
 from .palette import Style
 
@@ -41,7 +42,13 @@ def twin_figure(
     change = after - before
     reach = float(np.abs(change).max(initial=0.0)) or 1.0
     ink = {"zmin": low, "zmax": high, "colorscale": ink_scale(style), "showscale": False}
-    bar = _bar(style) | {"lenmode": "pixels", "len": 136, "y": 1 - TITLE / height, "yanchor": "top", "ypad": 0}
+    bar = colour_bar(style, 10, 5) | {
+        "lenmode": "pixels",
+        "len": 136,
+        "y": 1 - TITLE / height,
+        "yanchor": "top",
+        "ypad": 0,
+    }
     signed = {"zmin": -reach, "zmax": reach, "colorscale": signed_scale(style), "colorbar": bar}
     pictures = [(before, titles[0], ink), (after, titles[1], ink), (change, DIFFERENCE, signed)]
     return _side_by_side(pictures, shape, style, height)
@@ -80,21 +87,21 @@ def strip_figure(
         across = [column / columns + GAP / 2 / columns, (column + 1) / columns - GAP / 2 / columns]
         along = [1 - ((line + 1) * row_height - 4) / height, 1 - (line * row_height + TITLE) / height]
         _place(traces, layout, k, _picture(row, shape, title, look), across, along, title, style)
-    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
+    return as_figure(traces, layout)
 
 
 def picture_figure(
     values: FloatArray, shape: tuple[int, int], style: Style, title: str, *, height: int = 300
 ) -> go.Figure:
     """One picture with its scale, for a number per pixel that is never negative; 0 is the colour of the paper."""
-    bar = _bar(style)
+    bar = colour_bar(style, 10, 5)
     scale = [[0.0, style.paper], [1.0, style.classes[2]]]
     high = float(values.max(initial=0.0)) or 1.0
     traces: list[dict[str, Any]] = []
     layout = _layout(style, height)
     look = {"zmin": 0.0, "zmax": high, "colorscale": scale, "colorbar": bar}
     _place(traces, layout, 0, _picture(values, shape, title, look), [0, 1], [0, 1], "", style)
-    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
+    return as_figure(traces, layout)
 
 
 def _side_by_side(
@@ -106,7 +113,7 @@ def _side_by_side(
     for k, (values, title, look) in enumerate(pictures):
         across = [k / n + GAP / 2 / n, (k + 1) / n - GAP / 2 / n]
         _place(traces, layout, k, _picture(values, shape, title, look), across, [0, 1 - TITLE / height], title, style)
-    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
+    return as_figure(traces, layout)
 
 
 def _picture(values: FloatArray, shape: tuple[int, int], title: str, look: dict[str, Any]) -> dict[str, Any]:
@@ -166,10 +173,6 @@ def _place(
                 "font": {"color": style.ink, "size": 13},
             }
         )
-
-
-def _bar(style: Style) -> dict[str, Any]:
-    return {"thickness": 10, "outlinewidth": 0, "tickfont": {"color": style.muted, "size": 11}, "xpad": 4, "nticks": 5}
 
 
 def _range(values: FloatArray) -> tuple[float, float]:

@@ -10,8 +10,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ..numerics.arrays import FloatArray, IntArray
+from ..vocabulary import number
+from .layout import as_figure, axis
 from .palette import Style
-from .words import number
 
 SMOOTHING = 0.05
 MOST_DRAWN = 2000
@@ -67,7 +68,7 @@ def progress_figure(
         {"type": "scatter", **few, "name": SMOOTH, "x": at, "y": smoothed(shown), "line": thick},
     ]
     layout = _layout(style, height, x_title, y_title, legend)
-    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
+    return as_figure(traces, layout)
 
 
 def thinned(steps: IntArray, values: FloatArray, most: int = MOST_DRAWN) -> tuple[IntArray, FloatArray]:
@@ -107,7 +108,7 @@ def spectrum_figure(
     layout["yaxis"] |= {"type": "log", "exponentformat": "power", **_log_ticks(drawn)}
     if few:
         layout["xaxis"] |= {"dtick": 1 if len(eigenvalues) <= 12 else 5}
-    return go.Figure({"data": traces, "layout": layout}, skip_invalid=True)
+    return as_figure(traces, layout)
 
 
 def history_table(steps: Mapping[str, IntArray], values: Mapping[str, FloatArray]) -> pd.DataFrame:
@@ -181,18 +182,11 @@ def _mark(name: str, x: float, y: float, style: Style) -> dict[str, Any]:
 
 
 def _layout(style: Style, height: int, x_title: str, y_title: str, legend: bool) -> dict[str, Any]:
-    axis = {
-        "gridcolor": style.grid,
-        "zeroline": False,
-        "tickfont": {"color": style.muted},
-        "fixedrange": True,
-        "automargin": True,
-    }
     return {
         "height": height,
         "margin": {"l": 52, "r": 8, "t": 28 if legend else 8, "b": 40, "pad": 0},
-        "xaxis": {**axis, "title": {"text": x_title, "standoff": 6}},
-        "yaxis": {**axis, "title": {"text": y_title, "standoff": 6}},
+        "xaxis": axis(style, automargin=True, title={"text": x_title, "standoff": 6}),
+        "yaxis": axis(style, automargin=True, title={"text": y_title, "standoff": 6}),
         "showlegend": legend,
         "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"},
         **style.ground,

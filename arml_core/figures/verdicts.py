@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..curves import verdict_shares
+from ..vocabulary import VERDICTS, percent
 from .labels import as_label
+from .layout import Trace, axis
 from .lines import RobustLine
-from .palette import LIGHT, Style, with_opacity
-from .words import percent
+from .palette import LIGHT, Style, verdict_colours, with_opacity
 
-VERDICTS = (
-    ("certified", "proved safe", ""),
-    ("undecided", "undecided", "/"),
-    ("attackable", "can be flipped", "x"),
-)
+PATTERNS = {"certified": "", "undecided": "/", "attackable": "x"}
 BEST_IS = {
     "clean error": "low",
     "certified error": "low",
@@ -29,7 +25,6 @@ BEST_IS = {
 }
 BARS = "bars"
 """Marks the layout of such bars for whoever draws them without Plotly."""
-Trace = dict[str, Any]
 
 
 def verdicts_table(lines: Sequence[RobustLine], epsilon: float) -> pd.DataFrame:
@@ -74,19 +69,19 @@ def best_rows(table: pd.DataFrame) -> dict[str, list[int]]:
 
 def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LIGHT) -> Trace:
     """The shares of points proved safe, undecided and flipped at one radius, a bar for each line."""
-    colours = {"certified": style.classes[0], "undecided": style.muted, "attackable": style.classes[1]}
+    colours = verdict_colours(style)
     faint = with_opacity(style.paper, 0.3)
     lines_in = {"certified": faint, "undecided": with_opacity(style.muted, 0.6), "attackable": faint}
     shares = [verdict_shares(*line.bounds(), epsilon) for line in lines]
     names = [as_label(line.name, None) for line in lines]
     traces: list[Trace] = []
-    for verdict, words, pattern in VERDICTS:
+    for verdict, words in VERDICTS.items():
         values = [float(getattr(share, verdict)) for share in shares]
         traces.append(
             {
                 "type": "bar",
                 "orientation": "h",
-                "name": words,
+                "name": words.share,
                 "y": names,
                 "x": values,
                 "text": [percent(value) if value >= 0.1 else "" for value in values],
@@ -98,21 +93,25 @@ def verdicts_spec(lines: Sequence[RobustLine], epsilon: float, style: Style = LI
                 "marker": {
                     "color": with_opacity(colours[verdict], 0.25 if verdict == "undecided" else 1.0),
                     "line": {"color": style.paper, "width": 1},
-                    "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": lines_in[verdict], "size": 7},
+                    "pattern": {
+                        "shape": PATTERNS[verdict],
+                        "fillmode": "overlay",
+                        "fgcolor": lines_in[verdict],
+                        "size": 7,
+                    },
                 },
-                "hovertemplate": f"%{{y}}<br>{words}: %{{x:.3f}}<extra></extra>",
+                "hovertemplate": f"%{{y}}<br>{words.share}: %{{x:.3f}}<extra></extra>",
             }
         )
-    axis = {"zeroline": False, "tickfont": {"color": style.muted, "size": 12}, "fixedrange": True}
     layout = {
         "meta": BARS,
         "height": 96 + 34 * len(lines),
         "barmode": "stack",
         "bargap": 0.3,
         "margin": {"l": 8, "r": 16, "t": 32, "b": 44},
-        "xaxis": {**axis, "range": [0, 1], "tickformat": ".0%", "gridcolor": style.grid},
+        "xaxis": axis(style, size=12, range=[0, 1], tickformat=".0%"),
         "yaxis": {
-            **axis,
+            **axis(style, grid=False),
             "autorange": "reversed",
             "automargin": True,
             "tickfont": {"color": style.ink, "size": 13},

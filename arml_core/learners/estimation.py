@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import torch
 
+from ..vocabulary import duration, gigabytes
 from .arml import FULL_BATCH, LARGE_BATCH
 from .neighbours import BLOCK_BYTES
 from .precision import SMALL_DATA
@@ -204,19 +205,3 @@ def _lfda(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
 
 
 _WORK = {"euclidean": _euclidean, "arml": _arml, "nca": _nca, "lmnn": _lmnn, "itml": _itml, "lfda": _lfda}
-
-
-def gigabytes(size: float) -> str:
-    """A size in words."""
-    return f"{size / 2**30:.1f} GB"
-
-
-def duration(seconds: float) -> str:
-    """A time in words, as exact as an estimate is."""
-    if seconds < 1.5:
-        return "a second"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import BoolArray, FloatArray
 from ..progress import Callback
+from ..vocabulary import METHOD_WORDS
 from .crown import crown_radius
 from .network import ReLUNetwork
 from .smoothing import ALPHA, N0, N, SmoothedClassifier
@@ -52,7 +53,8 @@ class NetworkCurve:
 
     @property
     def title(self) -> str:
-        return "CROWN" if self.sigma is None else f"randomized smoothing, σ = {self.sigma:g}"
+        name = METHOD_WORDS[self.method].inline
+        return name if self.sigma is None else f"{name}, σ = {self.sigma:g}"
 
     def train(self, X: ArrayLike, y: ArrayLike, callback: Callback | None = None) -> ReLUNetwork:
         """The network; `callback` counts epochs."""

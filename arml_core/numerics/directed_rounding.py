@@ -7,6 +7,7 @@ side or is the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 
 def digits_down(value: float, digits: int) -> float:
@@ -27,6 +28,15 @@ def places_down(value: float, places: int) -> float:
 def places_up(value: float, places: int) -> float:
     """The smallest number with so many places after the point that is at least `value`."""
     return _on_grid(value, places, 1)
+
+
+def round_up_to(value: float, digits: Sequence[float]) -> float:
+    """The next of these digits (the last is 10) times a power of ten, for the end of an axis or the step of ticks.
+
+    A value that is above such a number by rounding only is taken for it.
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(digit * power for digit in digits if digit * power >= value * (1 - 1e-9))
 
 
 def as_written(value: float) -> str:

@@ -13,18 +13,14 @@ from .certified_table import (
 from .export import changed_csv, verdict_csv
 from .html import html_report
 from .summary import (
-    VERDICTS,
     Histogram,
     count_verdicts,
-    largest_radius,
+    largest_finite_radius,
     radius_histogram,
-    rounded_down,
-    rounded_up,
     suggested_radius,
 )
 
 __all__ = [
-    "VERDICTS",
     "CertifiedTable",
     "Change",
     "Flips",
@@ -35,11 +31,9 @@ __all__ = [
     "count_verdicts",
     "counterfactuals",
     "html_report",
-    "largest_radius",
+    "largest_finite_radius",
     "measured_in",
     "radius_histogram",
-    "rounded_down",
-    "rounded_up",
     "step_alone",
     "suggested_radius",
     "verdict_csv",

@@ -12,6 +12,7 @@ from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.directed_rounding import digits_down
 from ..radii import Radii
 from ..threat import ThreatModel
+from ..vocabulary import TABLE_DIGITS
 
 Predict = Callable[[FloatArray, IntArray], IntArray]
 """Class codes of scaled points; the second argument says to which rows they belong (for leave-one-out)."""
@@ -124,7 +125,7 @@ def alone_words(step: float | None) -> str:
     """One entry of :func:`step_alone` as it is shown."""
     if step is None:
         return "category"
-    return "frozen" if step == 0 else f"{digits_down(step, 4):g}"
+    return "frozen" if step == 0 else f"{digits_down(step, TABLE_DIGITS):g}"
 
 
 def changes_of(rows: CertifiedTable, row: int, after: FloatArray) -> list[Change]:

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..curves import robust_error_curve
 from ..numerics.directed_rounding import as_written
+from ..vocabulary import VERDICTS, WRONG_ALREADY, beyond_words, radii_down, radii_up, wrong_rows
 from .certified_table import CertifiedTable, Flips, alone_words, changes_of, measured_in, step_alone
-from .summary import count_verdicts, largest_radius, radius_histogram, rounded_down, rounded_up
+from .summary import count_verdicts, largest_finite_radius, radius_histogram
 from .svg import curve_svg, histogram_svg
 
 ROWS_SHOWN = 500
@@ -76,19 +77,12 @@ def html_report(
 
 def _summary(rows: CertifiedTable, radius: float) -> str:
     counts = count_verdicts(rows.radii.verdict(radius))
-    meanings = {
-        "certified": "no change up to ε flips the answer: proved",
-        "attackable": "a change of at most ε that flips the answer is known",
-        "undecided": "neither is known",
-    }
     cards = "".join(
-        f'<div class="card {name}"><b>{counts[name]:,}</b>{name}<br><span class="muted">{meaning}</span></div>'
-        for name, meaning in meanings.items()
+        f'<div class="card {name}"><b>{counts[name]:,}</b>{name}<br><span class="muted">{words.meaning}</span></div>'
+        for name, words in VERDICTS.items()
     )
     wrong = int((~rows.radii.correct).sum())
-    known = (
-        f" {wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} wrong already: radius 0." if wrong else ""
-    )
+    known = f" {wrong_rows(wrong)}: radius 0." if wrong else ""
     how = escape(rows.radii.threat.describe())
     words = f"{len(rows):,} rows, each with its verdict at ε = {as_written(radius)} ({how}).{known}"
     return f'<p>{words}</p>\n<div class="cards">{cards}</div>'
@@ -101,10 +95,10 @@ def _charts(rows: CertifiedTable, radius: float) -> str:
     meet = bool(rows.radii.exact.all())
     if np.isfinite(rows.radii.upper).any() and not meet:
         curves.append(("found", robust_error_curve(rows.radii.upper)))
-    top = 1.05 * largest_radius(rows.radii.lower, rows.radii.upper)
+    top = 1.05 * largest_finite_radius(rows.radii.lower, rows.radii.upper)
     shares = EXACT_LINE if meet else "Share of rows that a change of size ε may flip, or is known to flip."
     lines = curve_svg(curves, radius, top, shares)
-    beyond = f" {histogram.beyond:,} rows that nothing can flip are not drawn." if histogram.beyond else ""
+    beyond = beyond_words(histogram.beyond)
     return (
         '<div class="charts">'
         f"<figure>{bars}<figcaption>Rows by their proven radius. Solid: certified, striped: undecided, dotted: "
@@ -133,7 +127,7 @@ def _meaning(rows: CertifiedTable, radius: float) -> str:
 def _table(rows: CertifiedTable, radius: float, flips: Flips) -> str:
     order = np.lexsort((rows.lines, rows.radii.lower))[:ROWS_SHOWN]
     verdicts = rows.radii.verdict(radius)
-    lower, upper = rounded_down(rows.radii.lower), rounded_up(rows.radii.upper)
+    lower, upper = radii_down(rows.radii.lower), radii_up(rows.radii.upper)
     classes = [escape(name) for name in rows.layout.class_names]
     label_head = "" if rows.labels is None else "<th>label</th>"
     body = []
@@ -158,7 +152,7 @@ def _table(rows: CertifiedTable, radius: float, flips: Flips) -> str:
 
 def _change(rows: CertifiedTable, i: int, flips: Flips, classes: Sequence[str]) -> str:
     if not rows.radii.correct[i]:
-        return "wrong already"
+        return WRONG_ALREADY
     if not flips.known[i]:
         return "no change is known"
     moved = [change for change in changes_of(rows, i, flips.raw[i]) if change.step != 0]

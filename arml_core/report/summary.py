@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, IntArray
-from ..numerics.directed_rounding import digits_down, digits_up
+from ..numerics.directed_rounding import digits_down
+from ..vocabulary import VERDICTS
 
-VERDICTS = ("certified", "undecided", "attackable")
 FALLBACK_RADIUS = 0.1
 BINS = 30
 
@@ -36,10 +36,10 @@ def suggested_radius(lower: FloatArray) -> float:
     proved = lower[(lower > 0) & np.isfinite(lower)]
     if not len(proved):
         return FALLBACK_RADIUS
-    return float(rounded_down(np.array([np.median(proved) / 2]), digits=1)[0])
+    return digits_down(float(np.median(proved)) / 2, 1)
 
 
-def largest_radius(lower: FloatArray, upper: FloatArray) -> float:
+def largest_finite_radius(lower: FloatArray, upper: FloatArray) -> float:
     """The largest finite radius on either side; 1 if there is none."""
     both = np.concatenate([lower, upper])
     finite = both[np.isfinite(both)]
@@ -53,13 +53,3 @@ def radius_histogram(lower: FloatArray, verdicts: NDArray[np.str_], bins: int = 
     edges = np.linspace(0.0, top if top > 0 else 1.0, bins + 1)
     counts = {name: np.histogram(lower[finite & (verdicts == name)], edges)[0].astype(np.intp) for name in VERDICTS}
     return Histogram(edges, counts, int((~finite).sum()))
-
-
-def rounded_down(values: FloatArray, digits: int = 4) -> FloatArray:
-    """Cut to so many significant digits: what is shown as proved is still proved."""
-    return np.array([digits_down(value, digits) for value in values])
-
-
-def rounded_up(values: FloatArray, digits: int = 4) -> FloatArray:
-    """The other direction, for the size of a change that was found."""
-    return np.array([digits_up(value, digits) for value in values])

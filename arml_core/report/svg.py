@@ -8,7 +8,9 @@ from html import escape
 import numpy as np
 
 from ..curves import Curve
-from .summary import VERDICTS, Histogram
+from ..numerics.directed_rounding import round_up_to
+from ..vocabulary import VERDICTS
+from .summary import Histogram
 
 WIDTH, HEIGHT = 620, 260
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 44
@@ -30,9 +32,7 @@ def nice_ticks(top: float, count: int = TICKS) -> list[float]:
     """Round numbers from 0 up to about `top`."""
     if not top > 0:
         return [0.0]
-    rough = top / count
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = next(float(m * power) for m in (1, 2, 2.5, 5, 10) if m * power >= rough * (1 - 1e-9))
+    step = round_up_to(top / count, (1, 2, 2.5, 5, 10))
     return [step * k for k in range(int(np.floor(top / step + 1e-9)) + 1)]
 
 

@@ -15,8 +15,8 @@ from ..jobs.client import Client
 from ..jobs.spec import PointsSpec, RunSpec
 from ..jobs.status import JobStatus
 from ..knn import MahalanobisKNN
-from ..learners.estimation import duration
 from ..progress import Callback
+from ..vocabulary import duration
 from .plan import SEED, PlanStep
 from .published import METHODS, TITLES, K
 from .result_files import machine, versions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..figures.words import radius_down
 from ..results import Evaluation, read_results
+from ..vocabulary import radius_down
 from . import measurements, published
 from .markdown import errors_table, row, rule
 from .paper_comparison import spread

@@ -16,9 +16,10 @@ from ..jobs.client import Client
 from ..jobs.spec import GIVEN
 from ..jobs.states import DONE, LOST, MAX_ATTEMPTS, RUNNING
 from ..jobs.status import JobStatus
-from ..learners.estimation import Rates, duration, estimate
+from ..learners.estimation import Rates, estimate
 from ..metric import Metric
 from ..results import Evaluation
+from ..vocabulary import duration
 from .plan import PlanStep
 from .published import METHODS
 from .result_files import add_metric, add_result, kept_metric, with_provenance

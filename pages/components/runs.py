@@ -10,8 +10,8 @@ import streamlit as st
 from arml_core.jobs import Client, JobStatus
 from arml_core.jobs.learners import offered
 from arml_core.jobs.titles import metric_title
+from arml_core.vocabulary import parameter_label
 
-from .train.choices import label_of
 from .visitor import visitor_key
 
 
@@ -32,7 +32,7 @@ def changed_words(learner: str, parameters: Mapping[str, Any]) -> str:
         return ""
     defaults = {p.name: p.default for p in entry.parameters}
     changed = {name: value for name, value in parameters.items() if defaults.get(name, value) != value}
-    return "".join(f", {label_of(name).lower()} {value}" for name, value in changed.items())
+    return "".join(f", {parameter_label(name).lower()} {value}" for name, value in changed.items())
 
 
 def is_drawn(job: JobStatus) -> bool:

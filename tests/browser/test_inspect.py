@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import arml_core as arml
-from arml_core.figures.words import radius_down
 from arml_core.jobs import Client, Store
 from arml_core.jobs.paths import Paths
+from arml_core.vocabulary import radius_down
 
 from .conftest import SCREENSHOTS
 from .dashboard import settle

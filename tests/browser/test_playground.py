@@ -7,8 +7,8 @@ import pytest
 
 import arml_core as arml
 from arml_core.figures import hand_made_components, window_for
-from arml_core.figures.draw import ARROW, CERTIFIED, NEIGHBOURS, SELECTED, UPPER, VOTING
 from arml_core.figures.margin import decision_margin
+from arml_core.figures.plane_figure import ARROW, CERTIFIED, NEIGHBOURS, SELECTED, UPPER, VOTING
 from pages.components.playground.lessons import LESSONS
 
 from .dashboard import PLACE_ON_SCREEN, click_place, drag, margin_sum, settle, trace, wait_for_length, wait_for_mark

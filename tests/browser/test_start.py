@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import arml_core as arml
-from arml_core.figures.words import radius_near
+from arml_core.vocabulary import radius_near
 
 
 def test_start_shows_a_certificate_with_the_engines_number(open_page) -> None:

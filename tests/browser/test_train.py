@@ -15,10 +15,10 @@ import pytest
 import arml_core as arml
 from arml_core.curves import mean_radius
 from arml_core.datasets import read_dataset
-from arml_core.figures.words import radius_down
 from arml_core.jobs import Client, Store, new_key
 from arml_core.jobs.paths import Paths
 from arml_core.learners.storage import load_metric
+from arml_core.vocabulary import radius_down
 
 from .conftest import SCREENSHOTS
 from .dashboard import serve, settle, stop_worker

@@ -5,6 +5,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from arml_core.figures import style_for
+from arml_core.figures.method_bounds import (
+    PROVED,
+    REACHED,
+    MethodBound,
+    best_bounds,
+    method_bounds_alt,
+    method_bounds_figure,
+    method_bounds_table,
+)
 from arml_core.figures.metric import (
     SHOWN_IN_FULL,
     anatomy,
@@ -22,7 +31,6 @@ from arml_core.figures.metric import (
     weights_table,
 )
 from arml_core.figures.pictures import DIFFERENCE, picture_figure, strip_figure, twin_figure
-from arml_core.figures.trail import PROVED, REACHED, Mark, best, trail_alt, trail_figure, trail_table
 from arml_core.metric import Metric
 
 LIGHT, DARK = style_for(dark=False), style_for(dark=True)
@@ -224,18 +232,18 @@ def test_directions_as_pictures_have_zero_in_the_middle():
     assert (whole.zmin, whole.zmax) == (0.0, 2.0)
 
 
-# the trail ------------------------------------------------------------------------------------------------------------
+# the methods' bounds --------------------------------------------------------------------------------------------------
 
-MARKS = [
-    Mark("theorem1", 0.4, np.inf),
-    Mark("votes", 0.5, np.inf),
-    Mark("search", 0.6, 0.71),
-    Mark("whitebox", 0.0, 0.7),
+BOUNDS = [
+    MethodBound("theorem1", 0.4, np.inf),
+    MethodBound("votes", 0.5, np.inf),
+    MethodBound("search", 0.6, 0.71),
+    MethodBound("whitebox", 0.0, 0.7),
 ]
 
 
-def test_the_trail_shows_what_each_method_proves_and_reaches():
-    figure = trail_figure(MARKS, LIGHT)
+def test_the_chart_shows_what_each_method_proves_and_reaches():
+    figure = method_bounds_figure(BOUNDS, LIGHT)
     proved, reached = figure.data
     assert (proved.name, reached.name) == (PROVED, REACHED)
     assert_allclose(proved.x, [0.4, 0.5, 0.6, 0.0])
@@ -245,25 +253,27 @@ def test_the_trail_shows_what_each_method_proves_and_reaches():
     assert_allclose(reached.x[:2], 0.0)
     assert list(proved.y) == [3, 2, 1, 0]
     assert [shape.x0 for shape in figure.layout.shapes] == [0.6, 0.7]
-    assert best(MARKS) == (0.6, 0.7)
+    assert best_bounds(BOUNDS) == (0.6, 0.7)
 
 
 def test_what_is_proved_is_rounded_down_and_an_exact_radius_is_called_so():
-    assert Mark("votes", 0.78999, np.inf).describe() == "0.789"
-    assert Mark("search", 0.6, 0.71).describe() == "0.600 … 0.710"
-    assert Mark("exact", 0.12355, 0.12355, exact=True).describe() == "≈ 0.124 (exact)"
-    assert Mark("whitebox", 0.0, np.inf).describe() == "found nothing"
-    assert Mark("votes", np.inf, np.inf).describe() == "no step at all"
+    assert MethodBound("votes", 0.78999, np.inf).describe() == "0.789"
+    assert MethodBound("search", 0.6, 0.71).describe() == "0.600 … 0.710"
+    assert MethodBound("exact", 0.12355, 0.12355, exact=True).describe() == "≈ 0.124 (exact)"
+    assert MethodBound("whitebox", 0.0, np.inf).describe() == "found nothing"
+    assert MethodBound("votes", np.inf, np.inf).describe() == "no step at all"
 
 
 def test_a_point_that_nothing_can_move_is_proved_along_the_whole_axis():
-    figure = trail_figure([Mark("votes", np.inf, np.inf), Mark("whitebox", 0.0, np.inf)], LIGHT)
+    figure = method_bounds_figure([MethodBound("votes", np.inf, np.inf), MethodBound("whitebox", 0.0, np.inf)], LIGHT)
     assert figure.data[0].x[0] == figure.layout.xaxis.range[1]
     assert len(figure.layout.shapes) == 0
 
 
-def test_the_table_of_the_trail_leaves_empty_what_a_method_does_not_say():
-    table = trail_table(MARKS)
+def test_the_table_of_the_bounds_leaves_empty_what_a_method_does_not_say():
+    table = method_bounds_table(BOUNDS)
     assert_allclose(table["lower"], [0.4, 0.5, 0.6, np.nan])
     assert_allclose(table["upper"], [np.nan, np.nan, 0.71, 0.7])
-    assert "Theorem 1 0.400; Votes 0.500; Search 0.600 … 0.710; White-box attack 0.700" in trail_alt(MARKS, "ℓ2")
+    assert "Theorem 1 0.400; Votes 0.500; Search 0.600 … 0.710; White-box attack 0.700" in method_bounds_alt(
+        BOUNDS, "ℓ2"
+    )

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 import arml_core as arml
 from arml_core.jobs import Client, new_key
+from arml_core.vocabulary import MEAN_RULE
 from pages.components.address import Choices
-from pages.components.curve_words import MEAN_RULE
 from pages.components.markdown import escaped
 from pages.components.playground import session
 from pages.components.playground.clicks import handle

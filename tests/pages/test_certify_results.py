@@ -18,7 +18,8 @@ from streamlit.testing.v1 import AppTest
 import arml_core as arml
 from arml_core.datasets.table import apply_layout, read_table, select
 from arml_core.jobs import Client
-from arml_core.report import changed_csv, rounded_down, verdict_csv
+from arml_core.report import changed_csv, verdict_csv
+from arml_core.vocabulary import radii_down
 from pages.components.certify.choices import READERS, Asked
 from pages.components.certify.downloads import report_text, settings_of
 from pages.components.certify.prepare import prepare
@@ -118,7 +119,7 @@ def test_radius_verdict_and_row_are_looked_at_without_computing_anew() -> None:
     (changes,) = [frame.value for frame in again.dataframe if "safe alone" in frame.value.columns]
     safe = changes["safe alone"].to_numpy(dtype=float)
     assert len(safe) == 4
-    assert rounded_down(safe).tolist() == safe.tolist()  # cut to the four digits that are shown, not left to rounding
+    assert radii_down(safe).tolist() == safe.tolist()  # cut to the four digits that are shown, not left to rounding
     app.selectbox(key="cf_show").set_value("undecided").run()
     assert "No row has this verdict at this ε. Choose another verdict or move ε." in said(app)
     app.number_input(key="cf_k").set_value(3).run()

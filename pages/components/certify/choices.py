@@ -13,6 +13,7 @@ import streamlit as st
 from arml_core.certificates import METHODS
 from arml_core.datasets.table.encoding import text_encoding
 from arml_core.learners.registry import LEARNERS, LearnerEntry
+from arml_core.vocabulary import NORMS, VERDICTS
 
 from ..address import Choices, flag, keys_of, one_of, real, several_of, whole
 from .samples import SAMPLES
@@ -21,7 +22,7 @@ STEPS = ("rows", "columns", "metric")
 MODES = ("one", "two", "run")
 SCALINGS = ("minmax", "standard", "none")
 SIZES = ("scaled", "file", "own")
-SHOWN = ("all", "certified", "undecided", "attackable", "wrong")
+SHOWN = ("all", *VERDICTS, "wrong")
 ORDERS = ("fragile", "robust", "file")
 HIDEABLE = ("steps", "downloads", "python", "formula", "charts")
 _FILE = re.compile("|".join(["[0-9a-f]{64}", *SAMPLES]))
@@ -216,7 +217,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "params": _params,
     "seed": whole(0, 9999),
     "k": whole(1, 999),
-    "norm": one_of(("l1", "l2", "linf")),
+    "norm": one_of(tuple(NORMS)),
     "method": one_of(("auto", *METHODS)),
     "budget": real(0.01, 60.0),
     "labels": flag,

@@ -7,13 +7,13 @@ from typing import Any
 import streamlit as st
 
 from arml_core.certificates import METHODS
+from arml_core.comparison import CERTIFICATES
 from arml_core.datasets.table import Remedy
 from arml_core.learners.registry import LEARNERS, Parameter
-from arml_core.threat import NORM_NAMES, ThreatModel
+from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, parameter_label
 
 from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
-from ..train.choices import label_of
 from ..visitor import write_client
 from .choices import Asked, bound, change, current, parameters_of, set_field
 from .files import clean_title
@@ -22,19 +22,9 @@ from .problems import show_problems
 from .saved_runs import pick_run, saved_runs
 from .start import REFUSED, start
 
-NORMS = ("l1", "l2", "linf")
 METHOD_TITLES = {
     "auto": "Best that is quick",
-    "exact": "Exact: both sides meet",
-    "search": "Search: both sides, as tight as time allows",
-    "votes": "Votes: a proven lower side, and an attack",
-    "theorem1": "Theorem 1 of the paper, and an attack",
-}
-METHOD_WORDS = {
-    "exact": "the smallest change is computed exactly",
-    "search": "both sides are narrowed as long as the time a row allows",
-    "votes": "a proven lower side for every row, and a white-box attack for the upper side",
-    "theorem1": "the paper's certificate, and a white-box attack for the upper side",
+    **{name: METHOD_WORDS[name].offer for name in CERTIFICATES},
 }
 UPLOAD_REFUSED = "cf_refused_metric"
 
@@ -42,8 +32,7 @@ UPLOAD_REFUSED = "cf_refused_metric"
 def summary(asked: Asked, n_rows: int) -> str:
     """The step in a few words, for its heading."""
     metric = "the run's metric" if "run" in (asked.mode, asked.metric) else LEARNERS[asked.metric].title
-    norm = NORM_NAMES[ThreatModel(asked.norm).norm]
-    return f"{metric}, K = {asked.k}, {norm}, {method_of(asked, n_rows)}"
+    return f"{metric}, K = {asked.k}, {norm_name(asked.norm)}, {method_of(asked, n_rows)}"
 
 
 def show_metric_step(asked: Asked, prepared: PreparedTable) -> None:
@@ -65,11 +54,11 @@ def show_metric_step(asked: Asked, prepared: PreparedTable) -> None:
     with columns[2]:
         st.selectbox(
             "Length of a change",
-            NORMS,
-            format_func=lambda name: NORM_NAMES[ThreatModel(name).norm],
+            list(NORMS),
+            format_func=norm_name,
             key=bound("norm", asked.norm),
             on_change=set_field("norm"),
-            help="ℓ2 is the ordinary length, ℓ∞ the largest single change, ℓ1 the sum of all changes.",
+            help=NORM_HELP,
         )
     with columns[3]:
         _show_method(asked, len(prepared.rows.X))
@@ -155,7 +144,7 @@ def _metric_title(name: str) -> str:
 
 
 def _show_method(asked: Asked, n_rows: int) -> None:
-    norm = ThreatModel(asked.norm).norm
+    norm = NORMS[asked.norm].p
     allowed = [name for name, support in METHODS.items() if support.allows(asked.k) and norm in support.norms]
     options = ["auto", *(name for name in METHOD_TITLES if name in allowed)]
     if asked.method not in options:
@@ -168,7 +157,7 @@ def _show_method(asked: Asked, n_rows: int) -> None:
         format_func=METHOD_TITLES.__getitem__,
         key=bound("method", asked.method),
         on_change=set_field("method"),
-        help=f"Now: {METHOD_WORDS[chosen]}.",
+        help=f"Now: {METHOD_WORDS[chosen].effect}.",
     )
     if chosen == "search":
         st.number_input(
@@ -202,7 +191,7 @@ def _show_parameter(asked: Asked, parameter: Parameter) -> None:
     whole = parameter.kind == "int"
     kind = int if whole else float
     st.number_input(
-        label_of(parameter.name),
+        parameter_label(parameter.name),
         min_value=kind(parameter.low),
         max_value=None if parameter.high is None else kind(parameter.high),
         step=1 if whole else 0.1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from arml_core.jobs import JobStatus, StoreError
-from arml_core.learners.estimation import duration
+from arml_core.vocabulary import duration
 
 from ..markdown import escaped
 from ..train.words import interrupted, step_word, under_way

@@ -6,14 +6,17 @@ import numpy as np
 import streamlit as st
 
 from arml_core.figures.certified_table import BARS_SHOWN, change_alt, change_figure, changes_table
-from arml_core.figures.words import radius_down, radius_near, radius_up
-from arml_core.report import CertifiedTable, Flips, changes_of, rounded_down
+from arml_core.report import CertifiedTable, Flips, changes_of
+from arml_core.vocabulary import OPEN_BETWEEN, exact_words, never_words, proved_words, radii_down, radius_up
 
 from ..chart import show_chart
 from ..csv_out import csv_button
 from ..markdown import escaped
 from ..theme import current_style
 from .results import Results
+
+ROW = {"step": "change", "changes": "flips"}
+"""How sentences speak of a row: it is changed, which flips its answer."""
 
 
 def show_row(results: Results, position: int) -> None:
@@ -32,7 +35,7 @@ def show_row(results: Results, position: int) -> None:
     more = f" The {BARS_SHOWN} largest of {len(changes)} features are drawn." if len(changes) > BARS_SHOWN else ""
     st.caption(f"Look for the longest bars: these features flip the row. Numbers are in the file's units.{more}")
     frame = changes_table(changes)
-    shown = frame.assign(**{"safe alone": rounded_down(frame["safe alone"].to_numpy(dtype=float))})
+    shown = frame.assign(**{"safe alone": radii_down(frame["safe alone"].to_numpy(dtype=float))})
     st.dataframe(
         shown,
         hide_index=True,
@@ -72,14 +75,11 @@ def row_words(rows: CertifiedTable, flips: Flips) -> str:
         )
     start = f"The answer is **{answer}**. "
     if lower == np.inf:
-        return f"{start}No change of any length flips it: proved."
+        return start + never_words(**ROW)
     to = f" to **{classes[int(flips.answers[0])]}**" if flips.known[0] else ""
     if rows.radii.exact[0] and np.isfinite(upper):
-        return (
-            f"{start}The smallest change that flips it{to} has {norm} length **{radius_near(lower)}** (exact, to "
-            "three digits): nothing smaller does."
-        )
-    proved = f"{start}No change of {norm} length below **{radius_down(lower)}** flips it: proved."
+        return f"{start}{exact_words(lower, norm, to=to, **ROW)}: nothing smaller does."
+    proved = f"{start}{proved_words(lower, norm, **ROW)}: proved."
     if not np.isfinite(upper):
         return f"{proved} No change that flips it is known yet."
     if not flips.known[0]:
@@ -87,4 +87,4 @@ def row_words(rows: CertifiedTable, flips: Flips) -> str:
     move = rows.layout.from_units(flips.raw) - rows.X
     listed = float(rows.radii.threat.resolve(move.shape[1]).size(move)[0])  # in the file's units it may have grown
     length = radius_up(max(upper, listed))
-    return f"{proved} The one shown here, of length **{length}**, flips it{to}. Between the two it is open."
+    return f"{proved} The one shown here, of length **{length}**, flips it{to}. {OPEN_BETWEEN}"

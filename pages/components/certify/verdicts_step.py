@@ -10,17 +10,26 @@ import streamlit as st
 
 from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
 from arml_core.figures.certified_table import histogram_table, radius_figure
-from arml_core.figures.words import percent
+from arml_core.numerics.directed_rounding import round_up_to
 from arml_core.report import (
     alone_words,
     count_verdicts,
-    largest_radius,
+    largest_finite_radius,
     measured_in,
     radius_histogram,
-    rounded_down,
-    rounded_up,
     step_alone,
     suggested_radius,
+)
+from arml_core.vocabulary import (
+    METHOD_WORDS,
+    VERDICTS,
+    WRONG_ALREADY,
+    beyond_words,
+    marked_verdict,
+    percent,
+    radii_down,
+    radii_up,
+    wrong_rows,
 )
 
 from ..chart import show_chart
@@ -31,10 +40,7 @@ from .results import CertifyJobs, Results
 from .row_view import show_row
 
 ORDER_TITLES = {"fragile": "Most fragile first", "robust": "Most robust first", "file": "As in the file"}
-MARKS = {"certified": "✔ certified", "undecided": "? undecided", "attackable": "✖ attackable"}
-WRONG = "wrong already"
 WRONG_MEANS = "the answer is not the label, so the radius is 0."
-CERTIFICATES = {"exact": "smallest changes", "search": "search", "votes": "votes", "theorem1": "Theorem 1"}
 MOST_CELLS = 20_000
 TABLE_HEIGHT = 460
 
@@ -64,9 +70,8 @@ def show_verdicts(asked: Asked, work: CertifyJobs, results: Results) -> None:
 
 def _show_radius(asked: Asked, results: Results) -> float:
     radius = radius_of(asked, results)
-    top = min(
-        _round_top(max(largest_radius(results.rows.radii.lower, results.rows.radii.upper), radius)), LARGEST_RADIUS
-    )
+    largest = max(largest_finite_radius(results.rows.radii.lower, results.rows.radii.upper), radius)
+    top = min(round_up_to(largest, (1, 2, 5, 10)), LARGEST_RADIUS)
     slider, meaning = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     with slider:
         st.slider(
@@ -95,27 +100,18 @@ def _show_radius(asked: Asked, results: Results) -> float:
     return radius
 
 
-def _round_top(value: float) -> float:
-    """The next number of the form 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** np.floor(np.log10(value))
-    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= value * (1 - 1e-9)))
-
-
 def _show_counts(results: Results, radius: float) -> None:
     rows = results.rows
     counts = count_verdicts(rows.radii.verdict(radius))
     n = len(rows)
-    cells = [
-        ("Certified", counts["certified"], "No change up to ε flips the answer: proved."),
-        ("Undecided", counts["undecided"], "No proof reaches ε, and no change of at most ε is known."),
-        ("Attackable", counts["attackable"], "A change of at most ε that flips the answer is known."),
-    ]
     with st.container(horizontal=True, gap="large", key="cf_counts"):
-        for label, count, meaning in cells:
-            st.metric(label, f"{count:,} ({percent(count / n)})", help=meaning, width="content")
+        for verdict, count in counts.items():
+            meaning = VERDICTS[verdict].meaning
+            help_ = f"{meaning[0].upper()}{meaning[1:]}."
+            st.metric(verdict.capitalize(), f"{count:,} ({percent(count / n)})", help=help_, width="content")
     wrong = int((~rows.radii.correct).sum())
     if wrong:
-        st.caption(f"{wrong:,} of the attackable rows {'are' if wrong > 1 else 'is'} {WRONG}: {WRONG_MEANS}")
+        st.caption(f"{wrong_rows(wrong)}: {WRONG_MEANS}")
     if n < results.planned:
         st.caption(f"{n:,} of {results.planned:,} rows are finished; the numbers are of these.")
     elif results.attacked < n:
@@ -146,7 +142,7 @@ def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
         st.selectbox(
             "Show",
             [name for name in SHOWN if name != "wrong" or rows.labels is not None],
-            format_func=lambda name: {"all": "All rows", "wrong": WRONG.capitalize()}.get(name, name.capitalize()),
+            format_func=lambda name: {"all": "All rows", "wrong": WRONG_ALREADY}.get(name, name).capitalize(),
             key=bound("show", asked.show),
             on_change=set_field("show", looks=True),
         )
@@ -199,15 +195,15 @@ def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFra
     """The table on the page: proved numbers are cut, found ones rounded up; features only while they are few."""
     rows = results.rows
     classes = np.array(rows.layout.class_names, dtype=object)
-    marks = np.array([MARKS[word] for word in rows.radii.verdict(radius)[at]], dtype=object)
-    marks[~rows.radii.correct[at]] = f"{MARKS['attackable']}, {WRONG}"
+    marks = np.array([marked_verdict(word) for word in rows.radii.verdict(radius)[at]], dtype=object)
+    marks[~rows.radii.correct[at]] = f"{marked_verdict('attackable')}, {WRONG_ALREADY}"
     frame = pd.DataFrame({"line": rows.lines[at]})
     if rows.labels is not None:
         frame["label"] = classes[rows.labels[at]]
     frame["answer"] = classes[rows.radii.predicted[at]]
     frame["verdict"] = marks
-    frame["proved"] = rounded_down(rows.radii.lower[at])
-    frame["found"] = np.where(np.isfinite(rows.radii.upper[at]), rounded_up(rows.radii.upper[at]), np.nan)
+    frame["proved"] = radii_down(rows.radii.lower[at])
+    frame["found"] = np.where(np.isfinite(rows.radii.upper[at]), radii_up(rows.radii.upper[at]), np.nan)
     if len(at) * len(rows.layout.feature_names) <= MOST_CELLS:
         taken = set(frame.columns)
         for k, name in enumerate(rows.layout.feature_names):
@@ -228,13 +224,13 @@ def robust_line(work: CertifyJobs, results: Results) -> RobustLine:
     """The rows as a line for the chart of robust-error curves."""
     rows = results.rows
     both = bool(rows.radii.exact.all())
-    attack = "white-box attack" if work.attack is not None else "changes the search found"
+    attack = METHOD_WORDS["whitebox"].inline if work.attack is not None else "changes the search found"
     return RobustLine(
         "Your rows",
         rows.radii.lower,
         rows.radii.upper if np.isfinite(rows.radii.upper).any() else None,
         exact=both,
-        certificate=CERTIFICATES[work.spec.method],
+        certificate=METHOD_WORDS[work.spec.method].inline,
         attack=attack,
         partial=len(rows) < results.planned,
     )
@@ -251,8 +247,8 @@ def _show_charts(work: CertifyJobs, results: Results, radius: float) -> None:
             key="cf_histogram",
             alt=f"Histogram of the proven radii of {len(rows)} rows by verdict, with a line at {radius:g}.",
         )
-        beyond = f" {histogram.beyond:,} rows that nothing can flip are not drawn." if histogram.beyond else ""
-        st.caption(f"Look for bars far to the left of the dotted line: small changes flip these rows.{beyond}")
+        look_for = "Look for bars far to the left of the dotted line: small changes flip these rows."
+        st.caption(look_for + beyond_words(histogram.beyond))
         csv_button(
             "Bars as CSV",
             lambda: histogram_table(histogram),
@@ -260,7 +256,7 @@ def _show_charts(work: CertifyJobs, results: Results, radius: float) -> None:
             key="cf_histogram_csv",
         )
     line = robust_line(work, results)
-    top = 1.02 * largest_radius(rows.radii.lower, rows.radii.upper)
+    top = 1.02 * largest_finite_radius(rows.radii.lower, rows.radii.upper)
     norm = rows.radii.threat.norm_name
     with lines:
         st.markdown("**How many rows could flip?**")

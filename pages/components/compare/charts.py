@@ -14,14 +14,13 @@ from arml_core.figures import RobustLine
 from arml_core.reproduce import published
 from arml_core.results import Evaluation
 from arml_core.threat import ThreatModel
+from arml_core.vocabulary import METHOD_WORDS, NORMS, norm_of
 
-from ..norms import NORM_TITLES
 from ..train.words import under_way
 from .catalogue import MOST_OWN, OWN_PLACE, Run, RunCatalogue, evaluations_of, limits_of
 from .choices import CompareView
 
 T = TypeVar("T")
-NORM_KEYS = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
 LIMIT_WORDS = {"free": "steps anywhere", "box": "steps inside a box", "special": "costs or frozen features"}
 
 
@@ -82,16 +81,16 @@ def resolve(view: CompareView, catalogue: RunCatalogue) -> Scene:
     settings = Counter(setting_of(e) for e in every)
     k = view.k if view.k is not None else _preferred([s.n_neighbors for s in settings.elements()], 11)
     with_k = [s for s in settings.elements() if s.n_neighbors == k]
-    norm = view.norm or _preferred([NORM_KEYS[s.threat.norm] for s in with_k], "l2")
-    with_norm = [s for s in with_k if NORM_KEYS[s.threat.norm] == norm]
+    norm = view.norm or _preferred([norm_of(s.threat.norm).spelling for s in with_k], "l2")
+    with_norm = [s for s in with_k if norm_of(s.threat.norm).spelling == norm]
     limit = view.limits or _preferred([limits_of(s.threat) for s in with_norm], "free")
-    here = [e for e in every if e.n_neighbors == k and NORM_KEYS[e.threat.norm] == norm]
+    here = [e for e in every if e.n_neighbors == k and norm_of(e.threat.norm).spelling == norm]
     return Scene(
         data,
         chosen,
         evaluations,
         tuple(sorted({s.n_neighbors for s in settings} | ({k} if k else set()))),
-        tuple(n for n in NORM_TITLES if n in {NORM_KEYS[s.threat.norm] for s in settings} | {norm}),
+        tuple(n for n in NORMS if n in {norm_of(s.threat.norm).spelling for s in settings} | {norm}),
         tuple(n for n in LIMIT_WORDS if n in {limits_of(s.threat) for s in settings} | {limit}),
         tuple(dict.fromkeys(e.method for e in here if e.kind == "certify")),
         tuple(dict.fromkeys(e.method for e in here if e.kind == "attack")),
@@ -131,7 +130,7 @@ def make_charts(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> tup
                 for evaluations in found.values()
                 for setting in map(setting_of, evaluations)
                 if setting.n_neighbors == scene.k
-                and NORM_KEYS[setting.threat.norm] == scene.norm
+                and norm_of(setting.threat.norm).spelling == scene.norm
                 and limits_of(setting.threat) == scene.limit
             )
         )
@@ -270,7 +269,8 @@ def _paper_notes(
         return []
     notes = []
     if any(line.paper_certified is not None for line in lines):
-        if any(line.certificate != "Theorem 1" for line in lines if line.paper_certified is not None):
+        theorem1 = METHOD_WORDS["theorem1"].title
+        if any(line.certificate != theorem1 for line in lines if line.paper_certified is not None):
             notes.append(
                 "The paper's values come from its Theorem 1; choose that certificate to compare like with like."
             )
@@ -291,7 +291,7 @@ def _left_out(
             if not run.jobs:
                 sentences.setdefault("has not been evaluated yet", []).append(run.label)
             continue
-        fits = [s for s in settings if s.n_neighbors == scene.k and NORM_KEYS[s.threat.norm] == scene.norm]
+        fits = [s for s in settings if s.n_neighbors == scene.k and norm_of(s.threat.norm).spelling == scene.norm]
         if any(limits_of(s.threat) == scene.limit for s in fits) and (view.certificate, view.attack) != (BEST, BEST):
             words = "has no such certificate or attack"
         else:

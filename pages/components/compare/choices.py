@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 
 from arml_core.comparison import ATTACKS, BEST, CERTIFICATES, NONE
+from arml_core.vocabulary import NORMS
 
 from ..address import Choices, flag, one_of, real, several_of, whole
 from .catalogue import LISTED
 
-NORMS = ("l1", "l2", "linf")
 LIMITS = ("free", "box", "special")
 HIDEABLE = (
     "data",
@@ -76,7 +76,7 @@ CHOICES = Choices(
         "methods": names,
         "runs": names,
         "k": whole(1, 999),
-        "norm": one_of(NORMS),
+        "norm": one_of(tuple(NORMS)),
         "limits": one_of(LIMITS),
         "certificate": one_of((BEST, *CERTIFICATES)),
         "attack": one_of((BEST, *ATTACKS, NONE)),

@@ -7,26 +7,22 @@ from typing import Any
 
 import streamlit as st
 
-from arml_core.comparison import BEST, NONE
+from arml_core.comparison import ATTACKS, BEST, CERTIFICATES, NONE
+from arml_core.vocabulary import METHOD_WORDS, NO_ATTACK, NORM_HELP, norm_name
 
 from ..address import keys_of
-from ..norms import NORM_TITLES
 from .catalogue import RunCatalogue
 from .charts import LIMIT_WORDS, Scene
 from .choices import CHOICES, CompareView
 
 CERTIFICATE_TITLES = {
     BEST: "Tightest that all have",
-    "exact": "Exact",
-    "search": "Search",
-    "votes": "Votes",
-    "theorem1": "Theorem 1 (the paper's)",
+    **{name: METHOD_WORDS[name].title_beside_others for name in CERTIFICATES},
 }
 ATTACK_TITLES = {
     BEST: "Strongest that all have",
-    "whitebox": "White-box",
-    "boundary": "Boundary (the paper's)",
-    NONE: "No attack",
+    **{name: METHOD_WORDS[name].title_beside_others for name in ATTACKS},
+    NONE: NO_ATTACK,
 }
 LIMIT_TITLES = {"free": "Anywhere", "box": "In a box", "special": "Costs, frozen"}
 CERTIFICATE_HELP = (
@@ -134,11 +130,11 @@ def _norm(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> None:
         "Length of a step",
         scene.norms,
         required=True,
-        format_func=NORM_TITLES.__getitem__,
+        format_func=norm_name,
         key=bound("norm", scene.norm),
         on_change=on_change("norm"),
         width="stretch",
-        help="ℓ2 is the ordinary length, ℓ∞ the largest change of a feature, ℓ1 the sum of all changes.",
+        help=NORM_HELP,
     )
 
 

@@ -8,17 +8,16 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from arml_core.figures import curves_alt, curves_spec, curves_table, verdicts_spec, verdicts_table
+from arml_core.figures import curves_alt, curves_caption, curves_spec, curves_table, verdicts_spec, verdicts_table
 from arml_core.figures.curves import CONFIDENCE
 from arml_core.figures.lines import largest_radius
 from arml_core.figures.verdicts import best_rows
-from arml_core.figures.words import radius_down, share_down, share_up
 from arml_core.numerics.directed_rounding import as_written
+from arml_core.vocabulary import NO_SCRIPT, VERDICTS, WRONG_ALREADY, radius_down, share_down, share_up
 
 from ..address import link_to
 from ..chart import Mark, let_draw, show_chart
 from ..csv_out import csv_button
-from ..curve_words import NO_SCRIPT, curves_caption
 from ..markdown import escaped
 from ..on_demand import on_demand
 from ..theme import current_style
@@ -47,12 +46,10 @@ the $n$ test points are a sample.
 COLUMNS = {
     "method": "Metric",
     "points": "Points",
-    "clean error": "Wrong already",
+    "clean error": WRONG_ALREADY.capitalize(),
     "certified error": "Certified error",
     "empirical error": "Empirical error",
-    "certified": "Proved safe",
-    "undecided": "Undecided",
-    "attackable": "Can be flipped",
+    **{verdict: words.share.capitalize() for verdict, words in VERDICTS.items()},
     "median radius": "Median proved radius",
 }
 BARS_CAPTION = "Every point is one of the three. What is wrong already counts as flipped."

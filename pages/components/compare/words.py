@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ..norms import NORM_TITLES
+from arml_core.vocabulary import norm_name
+
 from .charts import LIMIT_WORDS, Scene
 
 
@@ -27,7 +28,7 @@ def show_nothing_fits(scene: Scene) -> None:
     if not any(found for runs in scene.evaluations.values() for found in runs.values()):
         st.info("No metric is chosen that has results. Choose some on the left, or evaluate one of yours.", icon="ℹ️")
         return
-    threat = f"{NORM_TITLES[scene.norm or 'l2']}, {LIMIT_WORDS[scene.limit or 'free']}"
+    threat = f"{norm_name(scene.norm or 'l2')}, {LIMIT_WORDS[scene.limit or 'free']}"
     st.info(
         f"Nothing was computed for K = {scene.k}, {threat}, with this certificate and attack. "
         "Below is what there is; choose it on the left.",

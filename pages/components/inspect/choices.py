@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from arml_core.vocabulary import NORMS
+
 from ..address import Choices, flag, one_of, several_of, whole
-from ..norms import NORM_TITLES
 
 SHOWS = {"point": "One point", "metric": "The metric"}
 PARTS = {"test": "Test row", "train": "Training row"}
@@ -64,7 +65,7 @@ CHOICES = Choices(
         "part": one_of(tuple(PARTS)),
         "row": whole(0, 9_999_999),
         "k": whole(1, MOST_NEIGHBOURS),
-        "norm": one_of(tuple(NORM_TITLES)),
+        "norm": one_of(tuple(NORMS)),
         "own": flag,
         "want": one_of(tuple(WANTS)),
         "seconds": seconds,

@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
+from arml_core.vocabulary import NORM_HELP, NORMS, norm_name
+
 from ..address import keys_of
-from ..norms import NORM_TITLES
 from .choices import CHOICES, PARTS, SECONDS, SHOWS, WANTS, InspectView
 from .sources import EUCLIDEAN, Source, SourceCatalogue
 
@@ -82,13 +83,13 @@ def point_sidebar(view: InspectView, n_train: int, k: int) -> None:
     if "norm" not in view.hide:
         st.segmented_control(
             "Length of a step",
-            list(NORM_TITLES),
+            list(NORMS),
             required=True,
-            format_func=NORM_TITLES.__getitem__,
+            format_func=norm_name,
             key=bound("norm", view.norm),
             on_change=on_change("norm", seconds=SECONDS[0]),
             width="stretch",
-            help="ℓ2 is the ordinary length, ℓ∞ the largest change of a feature, ℓ1 the sum of all changes.",
+            help=NORM_HELP,
         )
     if "own" not in view.hide:
         st.toggle(

@@ -26,7 +26,7 @@ from arml_core.figures.metric import (
     weights_table,
 )
 from arml_core.figures.pictures import picture_figure, strip_figure
-from arml_core.figures.words import number
+from arml_core.vocabulary import number
 
 from ..chart import show_chart
 from ..csv_out import csv_button

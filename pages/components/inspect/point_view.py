@@ -9,13 +9,22 @@ import streamlit as st
 from arml_core.datasets import Dataset
 from arml_core.figures.certified_table import BARS_SHOWN, change_alt, change_figure
 from arml_core.figures.labels import as_label
+from arml_core.figures.method_bounds import method_bounds_alt, method_bounds_figure, method_bounds_table
 from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
-from arml_core.figures.trail import PROMISES, trail_alt, trail_figure, trail_table
-from arml_core.figures.words import number, radius_down, radius_near, radius_up
+from arml_core.vocabulary import (
+    METHOD_WORDS,
+    OPEN_BETWEEN,
+    exact_words,
+    never_words,
+    norm_name,
+    number,
+    proved_words,
+    radius_down,
+    radius_up,
+)
 
 from ..chart import show_chart
 from ..markdown import escaped
-from ..norms import NORM_TITLES
 from ..theme import current_style
 from .choices import CHOICES, PARTS, SECONDS, InspectView
 from .metric_view import show_csv
@@ -71,7 +80,7 @@ def show_point(view: InspectView, prepared: PreparedSource, study: Study) -> Non
 
 
 def _tiles(data: Dataset, study: Study) -> None:
-    norm = NORM_TITLES[study.question.norm]
+    norm = norm_name(study.question.norm)
     answer, label = data.class_names[study.predicted], data.class_names[study.label]
     with st.container(horizontal=True, key="inspect_tiles"):
         st.metric("Answer", escaped(answer), width="content")
@@ -96,7 +105,7 @@ def reached(study: Study) -> str:
 
 def point_words(data: Dataset, study: Study) -> str:
     """What is known about the point, as Markdown."""
-    norm, ask = NORM_TITLES[study.question.norm], study.question
+    norm, ask = norm_name(study.question.norm), study.question
     answer, label = escaped(data.class_names[study.predicted]), escaped(data.class_names[study.label])
     who = f"{PARTS[ask.part]} {ask.row}" + (", certified without itself" if ask.part == "train" else "")
     if study.wrong:
@@ -104,17 +113,14 @@ def point_words(data: Dataset, study: Study) -> str:
     mistaken = " (wrong)" if study.predicted != study.label else ""
     start = f"{who}: the answer is **{answer}**{mistaken}. "
     if study.lower == np.inf:
-        return f"{start}No step of any length changes it: proved."
+        return start + never_words()
     to = f" to **{escaped(data.class_names[study.twin_answer])}**" if study.twin is not None else ""
     if study.exact:
-        return (
-            f"{start}The smallest step that changes it{to} has {norm} length **{radius_near(study.lower)}** "
-            "(exact, to three digits): nothing smaller does."
-        )
-    safe = f"{start}No step of {norm} length below **{radius_down(study.lower)}** changes it: proved. "
+        return f"{start}{exact_words(study.lower, norm, to=to)}: nothing smaller does."
+    safe = f"{start}{proved_words(study.lower, norm)}: proved. "
     if study.twin is None:
         return safe + ("No step that changes it is known." if study.stage >= 3 else "")
-    return f"{safe}One of length **{radius_up(study.upper)}** changes it{to}. Between the two it is open."
+    return f"{safe}One of length **{radius_up(study.upper)}** changes it{to}. {OPEN_BETWEEN}"
 
 
 def _alone(data: Dataset, study: Study) -> None:
@@ -178,12 +184,12 @@ def beyond_white(study: Study) -> str:
 
 
 def _trail(view: InspectView, data: Dataset, study: Study) -> None:
-    norm = NORM_TITLES[study.question.norm]
+    norm = norm_name(study.question.norm)
     st.markdown("**From proof to attack**")
     show_chart(
-        trail_figure(study.marks, current_style(), norm=norm),
+        method_bounds_figure(study.marks, current_style(), norm=norm),
         key="inspect_trail",
-        alt=trail_alt(study.marks, norm),
+        alt=method_bounds_alt(study.marks, norm),
     )
     settings = f" White-box attack, no random numbers; search {study.searched:g} s." if study.searched else ""
     st.caption(f"Blue is proved, hatched was reached, what is left between is open.{settings}")
@@ -196,8 +202,8 @@ def _trail(view: InspectView, data: Dataset, study: Study) -> None:
                 on_click=lambda: CHOICES.update(seconds=longer),
                 help="The search narrows the interval from both sides as long as it runs.",
             )
-        show_csv(view, "trail", lambda: trail_table(study.marks), data)
-    st.caption("  \n".join(f"**{PROMISES[mark.method][0]}**: {PROMISES[mark.method][1]}" for mark in study.marks))
+        show_csv(view, "trail", lambda: method_bounds_table(study.marks), data)
+    st.caption("  \n".join(f"**{mark.title}**: {METHOD_WORDS[mark.method].promise}" for mark in study.marks))
 
 
 def _neighbours(view: InspectView, data: Dataset, study: Study) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 
 from arml_core.datasets import Dataset
 from arml_core.datasets.table import counterfactuals_in_units
+from arml_core.figures.method_bounds import MethodBound, best_bounds
 from arml_core.figures.metric import Anatomy, anatomy
-from arml_core.figures.trail import MethodBound, best
 from arml_core.knn import MahalanobisKNN
 from arml_core.metric import Metric
 from arml_core.report import Change
@@ -98,11 +98,11 @@ class Study:
 
     @property
     def lower(self) -> float:
-        return 0.0 if self.wrong else best(self.marks)[0]
+        return 0.0 if self.wrong else best_bounds(self.marks)[0]
 
     @property
     def upper(self) -> float:
-        return 0.0 if self.wrong else best(self.marks)[1]
+        return 0.0 if self.wrong else best_bounds(self.marks)[1]
 
     @property
     def exact(self) -> bool:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from arml_core.jobs import Client, DamagedFile, JobStatus, StoreError, UnknownJob
 from arml_core.jobs.states import DONE
-from arml_core.learners.estimation import duration
 from arml_core.reproduce.figure2 import NetworkRequest
 from arml_core.reproduce.paper_comparison import compare_rerun
 from arml_core.reproduce.plan import PlanStep
 from arml_core.reproduce.run import find_jobs, seconds_of, submit
 from arml_core.results import Evaluation
+from arml_core.vocabulary import duration
 
 from ..train.words import clause
 from ..visitor import read_client

@@ -11,10 +11,10 @@ from arml_core.figures import (
     plane_spec,
     radius_interval,
 )
-from arml_core.figures.words import radius_near
 from arml_core.reproduce.plan import figure1
 from arml_core.reproduce.published import METHODS
 from arml_core.results import Evaluation
+from arml_core.vocabulary import radius_near
 
 from ..chart import show_chart
 from ..playground.compute import panel_of, points_of

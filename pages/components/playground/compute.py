@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import arml_core as arml
 from arml_core.figures import SHAPE_WORDS, Plane, Probe, Window, hand_made_components, make_plane, window_for
 from arml_core.learners.registry import LEARNERS, get_learner
+from arml_core.vocabulary import NORMS
 
 from ..content_cache import cached_by_content
 from .certificates import SEARCH_SECONDS, mean_of_all, probe_point
@@ -20,7 +21,6 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 SEED = 0
 TITLES = {**{name: entry.title for name, entry in LEARNERS.items()}, "hand": "Hand-made"}
-NORMS = {"l1": 1.0, "l2": 2.0, "linf": float("inf")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def _classifier(g: Floats, X: Floats, y: Codes, k: int) -> arml.MahalanobisKNN:
 def panel_of(method: str, view: PlaygroundView, points: Points, seconds: float = SEARCH_SECONDS) -> Panel:
     """Everything one picture shows; `seconds` bound the search for the chosen point's radius."""
     g = components_of(method, view, points)
-    norm = NORMS[view.norm]
+    norm = NORMS[view.norm].p
     place = view.at if view.row is None else (float(points.X[view.row, 0]), float(points.X[view.row, 1]))
     assert place is not None
     plane = _plane(g, points.X, points.y, points.class_names, view.k, view.row)

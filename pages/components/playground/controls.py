@@ -9,14 +9,14 @@ from typing import Any
 import streamlit as st
 
 from arml_core.datasets import dataset_info
+from arml_core.vocabulary import NORMS, norm_name
 
 from ..address import keys_of
-from ..norms import NORM_TITLES
 from . import session
 from .compute import TITLES, Points
 from .edits import fitting, most_neighbours
 from .lessons import LESSONS, base_view
-from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, NORMS, PRESETS, PlaygroundView
+from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, PRESETS, PlaygroundView
 
 PRESET_TITLES = {
     "seven_points": "The paper's seven points",
@@ -159,9 +159,9 @@ def _neighbours(view: PlaygroundView, points: Points) -> None:
 def _norm(view: PlaygroundView, points: Points) -> None:
     st.segmented_control(
         "Length of a step",
-        NORMS,
+        list(NORMS),
         required=True,
-        format_func=NORM_TITLES.__getitem__,
+        format_func=norm_name,
         key=bound("norm", view.norm),
         on_change=set_field("norm"),
         width="stretch",

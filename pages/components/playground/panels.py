@@ -9,10 +9,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from arml_core.figures import plane_alt, plane_spec, probe_words, radius_interval, training_figure, training_table
+from arml_core.vocabulary import MEAN_RULE
 
 from ..chart import let_draw, show_chart
 from ..csv_out import csv_button
-from ..curve_words import MEAN_RULE
 from ..on_demand import on_demand
 from ..theme import current_style
 from . import session

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from arml_core.vocabulary import NORMS
+
 from ..address import number, one_of, read_changes, real, several_of, whole
 
 Point = tuple[float, float, int]
 
 PRESETS = ("seven_points", "moons", "circles", "blobs", "xor", "stretched", "imbalanced")
 METHODS = ("euclidean", "nca", "lmnn", "itml", "lfda", "arml", "hand")
-NORMS = ("l1", "l2", "linf")
 LAYERS = ("ellipse", "neighbours")
 HIDEABLE = (
     "lesson",
@@ -145,7 +146,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "points": _read_points,
     "methods": several_of(METHODS, FEWEST_PANELS, MOST_PANELS),
     "k": whole(1, MOST_NEIGHBOURS),
-    "norm": one_of(NORMS),
+    "norm": one_of(tuple(NORMS)),
     "row": whole(0, MOST_POINTS - 1),
     "at": _read_place,
     "hand": _read_hand,

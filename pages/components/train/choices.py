@@ -11,22 +11,22 @@ import streamlit as st
 
 from arml_core.attacks.boundary import STEPS
 from arml_core.certificates import METHODS
+from arml_core.comparison import ATTACKS, NONE
 from arml_core.datasets import list_datasets
 from arml_core.device import list_devices
 from arml_core.jobs.learners import entries, entry_of
+from arml_core.vocabulary import NORMS
 
 from ..address import Choices, flag, keys_of, one_of, several_of, whole
 
 Setting = tuple[str, str, Any]
 """A learner, one of its parameters, and a value that is not the default."""
 
-NORMS = ("l1", "l2", "linf")
-ATTACKS = ("none", "whitebox", "boundary")
+ATTACK_CHOICES = (NONE, *ATTACKS)
 HIDEABLE = ("form", "upload", "queue", "evaluate", "python", "data-out")
 MOST_SEEDS, LARGEST_SEED = 20, 2**31 - 1
 LARGEST_SETTING = 10**9
 MOST_NEIGHBOURS, MOST_POINTS, MOST_STEPS = 99, 10_000, 100_000
-LABELS = {"max_iter": "Most iterations", "min_iter": "Fewest iterations", "tol": "Tolerance", "k": "Scale neighbour"}
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _JOB = re.compile(r"[0-9a-f]{32}\Z")
 
@@ -143,11 +143,11 @@ choices: Choices[Chosen] = Choices(
         "settings": read_settings,
         "job": _read_job,
         "k": whole(1, MOST_NEIGHBOURS),
-        "norm": one_of(NORMS),
+        "norm": one_of(tuple(NORMS)),
         "box": flag,
         "certificate": one_of(tuple(METHODS)),
         "budget": _read_budget,
-        "attack": one_of(ATTACKS),
+        "attack": one_of(ATTACK_CHOICES),
         "steps": whole(1, MOST_STEPS),
         "attack_seed": whole(0, 999_999),
         "points": whole(1, MOST_POINTS),
@@ -180,10 +180,3 @@ def with_setting(chosen: Chosen, method: str, name: str, value: Any) -> tuple[Se
     others = tuple(setting for setting in chosen.settings if setting[:2] != (method, name))
     is_default = value == entry_of(method).parameter(name).default
     return others if is_default else (*others, (method, name, value))
-
-
-def label_of(parameter: str) -> str:
-    """A parameter's name as people read it: "n_epochs" is "Epochs"."""
-    if parameter in LABELS:
-        return LABELS[parameter]
-    return parameter.replace("_", " ").removeprefix("n ").replace("neighbor", "neighbour").capitalize()

@@ -22,6 +22,7 @@ from arml_core.jobs import Client, DamagedFile, History, JobStatus, RunSpec, Sto
 from arml_core.jobs.learners import offered
 from arml_core.jobs.spec import GIVEN
 from arml_core.learners.storage import save_metric
+from arml_core.vocabulary import parameter_label
 
 from ..chart import show_chart
 from ..csv_out import csv_button
@@ -30,7 +31,7 @@ from ..on_demand import on_demand
 from ..theme import current_style
 from ..visitor import read_client
 from .catalog import Offer
-from .choices import Chosen, choices, label_of
+from .choices import Chosen, choices
 from .queue import REFRESH_SECONDS, cancel_button, retry
 from .snippet import training_lines
 from .words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way
@@ -271,7 +272,7 @@ def _settings(job: JobStatus) -> None:
     words = []
     for parameter in entry.parameters:
         value = spec.parameters[parameter.name]
-        text = f"{label_of(parameter.name).lower()} {'automatic' if value is None else escaped(str(value))}"
+        text = f"{parameter_label(parameter.name).lower()} {'automatic' if value is None else escaped(str(value))}"
         if value != parameter.default:
             words.append(f"**{text}**")
         elif not parameter.advanced:

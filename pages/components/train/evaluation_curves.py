@@ -7,16 +7,14 @@ import streamlit as st
 from arml_core.comparison import ATTACKS as STRONGEST
 from arml_core.comparison import EvaluationPair, alone, canonical_threat, join, setting_of
 from arml_core.curves import mean_attack_radius, mean_radius
-from arml_core.figures import RobustLine, curves_alt, curves_spec, curves_table
-from arml_core.figures.words import radius_down, radius_up
+from arml_core.figures import RobustLine, curves_alt, curves_caption, curves_spec, curves_table
 from arml_core.jobs import EvaluationSpec, JobStatus, RunSpec
 from arml_core.results import Evaluation
-from arml_core.threat import NORM_NAMES
+from arml_core.vocabulary import MEAN_RULE, NO_SCRIPT, NOTHING_FOUND, radius_down, radius_up
 
 from ..chart import show_chart
 from ..compare.catalogue import limits_of
 from ..csv_out import csv_button
-from ..curve_words import MEAN_RULE, NO_SCRIPT, NOTHING_FOUND, curves_caption
 from ..on_demand import on_demand
 from ..theme import current_style
 from .catalog import Offer
@@ -70,7 +68,7 @@ def show_curves(
 ) -> None:
     """What was found so far, as curves and numbers; `shared` says in words what the evaluations have in common."""
     lines = lines_of(found[0].learner_title, found)
-    norm = NORM_NAMES[found[0].threat.norm]
+    norm = found[0].threat.norm_name
     partial = [e for e in found if not e.whole]
     st.markdown(f"**Robust error**, {shared}")
     show_chart(

@@ -8,29 +8,17 @@ import streamlit as st
 
 from arml_core.attacks.boundary import STEPS
 from arml_core.certificates import METHODS
-from arml_core.comparison import CERTIFICATES as TIGHTEST
+from arml_core.comparison import ATTACKS, CERTIFICATES, NONE
 from arml_core.jobs import EvaluationSpec, JobStatus, PointsSpec, StoreError
 from arml_core.threat import ThreatModel
+from arml_core.vocabulary import METHOD_WORDS, NO_ATTACK, NORMS, help_list, norm_name
 
 from ..markdown import escaped
-from ..norms import NORM_TITLES
 from ..visitor import write_client
 from .catalog import Offer
-from .choices import ATTACKS, MOST_NEIGHBOURS, MOST_POINTS, MOST_STEPS, NORMS, Chosen, bound, choices, set_field
-from .words import ATTACKS as ATTACK_TITLES
-from .words import CERTIFICATES
+from .choices import ATTACK_CHOICES, MOST_NEIGHBOURS, MOST_POINTS, MOST_STEPS, Chosen, bound, choices, set_field
 
 FAILED = "train_evaluation_failed"
-CERTIFICATE_HELP = """
-- **Exact**: the true radius of 1-NN in ℓ2.
-- **Votes**: the lower bound that counts votes, for any K.
-- **Theorem 1**: the paper's lower bound, for odd K.
-- **Search**: lower and upper bound for any K, the tighter the more seconds a point gets.
-"""
-ATTACK_HELP = """
-- **White-box**: knows the training points; strong and fast, no chance involved.
-- **Boundary**: only asks for answers; the attack of the paper's experiments.
-"""
 
 
 def supported(n_neighbors: int, norm: str, box: bool) -> list[str]:
@@ -38,7 +26,7 @@ def supported(n_neighbors: int, norm: str, box: bool) -> list[str]:
     wanted = ThreatModel(norm).norm
     return [
         name
-        for name in TIGHTEST
+        for name in CERTIFICATES
         if METHODS[name].allows(n_neighbors) and wanted in METHODS[name].norms and (METHODS[name].box or not box)
     ]
 
@@ -78,9 +66,9 @@ def show_form(run: JobStatus, chosen: Chosen, offer: Offer) -> None:
     with second:
         st.segmented_control(
             "Length of a step",
-            NORMS,
+            list(NORMS),
             required=True,
-            format_func=NORM_TITLES.__getitem__,
+            format_func=norm_name,
             key=bound("norm", chosen.norm),
             on_change=set_field("norm"),
             width="stretch",
@@ -102,19 +90,19 @@ def show_form(run: JobStatus, chosen: Chosen, offer: Offer) -> None:
         st.selectbox(
             "Certificate",
             supported(chosen.k, chosen.norm, box),
-            format_func=CERTIFICATES.__getitem__,
+            format_func=lambda name: METHOD_WORDS[name].title,
             key=bound("certificate", certificate_for(chosen, box)),
             on_change=set_field("certificate"),
-            help=CERTIFICATE_HELP,
+            help=help_list(("exact", "votes", "theorem1", "search")),
         )
     with second:
         st.selectbox(
             "Attack",
-            ATTACKS,
-            format_func=ATTACK_TITLES.__getitem__,
+            ATTACK_CHOICES,
+            format_func=lambda name: NO_ATTACK if name == NONE else METHOD_WORDS[name].title,
             key=bound("attack", chosen.attack),
             on_change=set_field("attack"),
-            help=ATTACK_HELP,
+            help=help_list(ATTACKS),
         )
     with third:
         _more(chosen, box, offer)
@@ -172,7 +160,7 @@ def _start(run: str, chosen: Chosen, offer: Offer) -> None:
         client = write_client()
         method = certificate_for(chosen, box)
         asked = client.submit(EvaluationSpec("certify", run, chosen.k, method, threat, points, chosen.budget))
-        if chosen.attack != "none":
+        if chosen.attack != NONE:
             options = {"steps": chosen.steps} if chosen.attack == "boundary" else {}
             client.submit(
                 EvaluationSpec(

@@ -11,8 +11,9 @@ import streamlit as st
 from arml_core.device import device_name, list_devices
 from arml_core.jobs import StoreError
 from arml_core.jobs.learners import entries, entry_of
-from arml_core.learners.estimation import duration, gigabytes, memory_available
+from arml_core.learners.estimation import memory_available
 from arml_core.learners.registry import LearnerEntry, Parameter
+from arml_core.vocabulary import duration, gigabytes, parameter_label
 
 from ..markdown import escaped
 from ..visitor import write_client
@@ -22,7 +23,6 @@ from .choices import (
     Chosen,
     bound,
     choices,
-    label_of,
     parameters_of,
     read_seeds,
     set_field,
@@ -149,7 +149,7 @@ def _inputs(
 def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -> None:
     """One widget, built from the parameter's description."""
     name = f"p_{method}_{parameter.name}"
-    label = label_of(parameter.name)
+    label = parameter_label(parameter.name)
     shared: dict[str, Any] = {
         "key": bound(name, value),
         "on_change": _set_parameter,

@@ -9,8 +9,9 @@ from typing import Any
 from arml_core.jobs import Client, JobStatus, RunSpec
 from arml_core.jobs.capacity import Limits
 from arml_core.jobs.learners import entry_of
-from arml_core.learners.estimation import Estimate, duration, estimate, gigabytes, refusal
+from arml_core.learners.estimation import Estimate, estimate, refusal
 from arml_core.learners.registry import LEARNERS, LearnerEntry
+from arml_core.vocabulary import duration, gigabytes
 
 from .catalog import Offer
 from .choices import Chosen, parameters_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arml_core.comparison import OWN_ANSWERS
 from arml_core.jobs import EvaluationSpec, JobStatus
 from arml_core.jobs.spec import GIVEN
-from arml_core.learners.estimation import duration
+from arml_core.vocabulary import METHOD_WORDS, duration
 
 from ..markdown import escaped
 from ..runs import changed_words, is_drawn
@@ -20,13 +20,6 @@ BADGES = {
     "done": ":green-badge[done]",
 }
 SILENT_SECONDS = 30.0
-CERTIFICATES = {
-    "exact": "Exact",
-    "votes": "Votes",
-    "theorem1": "Theorem 1",
-    "search": "Search",
-}
-ATTACKS = {"none": "No attack", "whitebox": "White-box", "boundary": "Boundary"}
 
 
 def under_way(job: JobStatus) -> bool:
@@ -157,7 +150,7 @@ def sentence(text: str) -> str:
 
 def evaluation_words(spec: EvaluationSpec) -> str:
     """What an evaluation computes: the method with its settings, K, threat and points."""
-    method = CERTIFICATES.get(spec.method) if spec.kind == "certify" else f"{ATTACKS[spec.method]} attack"
+    method = METHOD_WORDS[spec.method].full_title
     settings = ""
     if spec.method == "boundary":
         settings = f" ({spec.options['steps']:,} steps, seed {spec.seed})"

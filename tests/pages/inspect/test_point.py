@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from arml_core.figures.words import radius_down, radius_near, radius_up
 from arml_core.knn import MahalanobisKNN
 from arml_core.metric import Metric
+from arml_core.vocabulary import radius_down, radius_near, radius_up
 from pages.components.inspect.point_view import beyond_white, height_of
 from pages.components.inspect.study import PointQuestion, PreparedSource, begin, changes, hunt, pursue, twin_rows
 

@@ -11,17 +11,16 @@ import pytest
 
 import arml_core as arml
 from arml_core.curves import mean_radius
-from arml_core.figures import RobustLine
-from arml_core.figures.words import radius_down
+from arml_core.figures import RobustLine, curves_caption
 from arml_core.jobs import EvaluationSpec, JobStatus, PointsSpec
-from pages.components.curve_words import (
+from arml_core.vocabulary import (
     BOTH_CAPTION,
     EXACT_CAPTION,
     MEAN_RULE,
     NO_SCRIPT,
     PROVED_CAPTION,
     REACHED_CAPTION,
-    curves_caption,
+    radius_down,
 )
 from pages.components.train.choices import Chosen
 from pages.components.train.evaluate import grouped

@@ -7,7 +7,8 @@ import pytest
 
 import arml_core as arml
 from arml_core.figures import make_plane, make_probe, plane_figure, plane_table, style_for, training_figure
-from arml_core.figures.draw import (
+from arml_core.figures.palette import DARK, LIGHT, SHAPES
+from arml_core.figures.plane_figure import (
     ARROW,
     BOUNDARY,
     CERTIFIED,
@@ -20,7 +21,6 @@ from arml_core.figures.draw import (
     UPPER,
     VOTING,
 )
-from arml_core.figures.palette import DARK, LIGHT, SHAPES
 from arml_core.figures.training import smoothed
 from tests.figures.contrast import contrast
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from ..metric import Metric
 from ..numerics.arrays import FloatArray
 from .decision_plane import Plane, Probe
+from .layout import Trace, axis
 from .palette import SHAPES, Style, with_opacity
 from .shapes import ball_outline, metric_ellipse, metric_glyph
 
@@ -21,7 +22,6 @@ OVERLAY = "overlay"
 PLANE = "plane"
 """`meta` of the layout: what is drawn is a plane at equal scale, and nothing but."""
 AROUND_CROSS = 8  # a hollow point is this much larger than the others: the cross of the chosen point lies on it
-Trace = dict[str, Any]
 
 
 def plane_figure(plane: Plane, style: Style, probe: Probe | None = None, **look: Any) -> go.Figure:
@@ -276,9 +276,8 @@ def _arrow(probe: Probe, style: Style) -> Trace:
 
 def _layout(plane: Plane, probe: Probe | None, style: Style, height: int, legend: bool) -> Trace:
     across, along = plane.window.ranges()
-    axis = {
+    framed = axis(style, grid=False, size=12) | {
         "showgrid": False,
-        "zeroline": False,
         "showline": True,
         "mirror": True,
         "linecolor": style.grid,
@@ -286,16 +285,14 @@ def _layout(plane: Plane, probe: Probe | None, style: Style, height: int, legend
         "ticks": "outside",
         "ticklen": 3,
         "tickcolor": style.grid,
-        "tickfont": {"color": style.muted, "size": 12},
-        "fixedrange": True,
     }
     title = {"font": {"color": style.muted, "size": 13}, "standoff": 4}
     return {
         "meta": PLANE,
         "height": height,
         "margin": {"l": 44, "r": 8, "t": 8, "b": 40, "pad": 0},
-        "xaxis": {**axis, "range": across, "title": {"text": "x1", **title}},
-        "yaxis": {**axis, "range": along, "title": {"text": "x2", **title}, "scaleanchor": "x"},
+        "xaxis": {**framed, "range": across, "title": {"text": "x1", **title}},
+        "yaxis": {**framed, "range": along, "title": {"text": "x2", **title}, "scaleanchor": "x"},
         **style.ground,
         "hovermode": "closest",
         "showlegend": legend,
