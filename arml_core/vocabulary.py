@@ -140,6 +140,8 @@ METHOD_WORDS = {
     ),
 }
 NO_ATTACK = "No attack"
+BOUNDED_CLASSIFIERS = {"exact": "1-NN, exact", "theorem1": "11-NN, Theorem 1", "whitebox": "11-NN, white-box attack"}
+"""The paper's classifiers with the method that bounds their error."""
 
 
 def help_list(methods: Iterable[str]) -> str:

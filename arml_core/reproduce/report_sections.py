@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..results import Evaluation, read_results
-from ..vocabulary import radius_down
+from ..vocabulary import BOUNDED_CLASSIFIERS, radius_down
 from . import measurements, published
 from .markdown import errors_table, row, rule
 from .paper_comparison import spread
@@ -78,9 +78,8 @@ def _sensitivity(folder: Path) -> Iterator[str]:
         "ARML draws its triplets from so many nearest points; the paper takes 10 and sees little difference. Its "
         "empirical curve is the boundary attack's, ours the white-box attack's.\n"
     )
-    titles = {"exact": "1-NN, exact", "theorem1": "11-NN, Theorem 1", "whitebox": "11-NN, white-box attack"}
     for dataset in SENSITIVITY_SETS:
-        for column, title in titles.items():
+        for column, title in BOUNDED_CLASSIFIERS.items():
             chosen = [e for e in found if e.dataset == dataset and column_of(e) == column]
             if not chosen:
                 continue

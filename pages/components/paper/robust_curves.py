@@ -20,6 +20,7 @@ from arml_core.reproduce.plan import SENSITIVITY_SETS, Effort, sensitivity
 from arml_core.reproduce.published import POINTS, TITLES
 from arml_core.reproduce.tables import Tables, column_of
 from arml_core.results import Evaluation
+from arml_core.vocabulary import BOUNDED_CLASSIFIERS
 
 from ..chart import show_chart
 from ..theme import current_style
@@ -30,7 +31,6 @@ from .row_detail import results_in, show_origins, show_row
 
 PAPER_SIZE = 10
 NETWORK_SETS = ("mnist", "fashion_mnist")
-SENSITIVITY_COLUMNS = {"exact": "1-NN, exact", "theorem1": "11-NN, Theorem 1", "whitebox": "11-NN, white-box attack"}
 
 
 def show_figure2(view: PaperView, tables: Tables) -> None:
@@ -96,11 +96,11 @@ def show_sensitivity(view: PaperView) -> None:
         "attack's; ours is the white-box attack's."
     )
     titles = {name: TITLES[name] for name in SENSITIVITY_SETS}
-    dataset, column = nearest(view.data, titles), nearest(view.column, SENSITIVITY_COLUMNS)
+    dataset, column = nearest(view.data, titles), nearest(view.column, BOUNDED_CLASSIFIERS)
     if "data" not in view.hide:
         with st.container(horizontal=True):
             choose("Dataset", "data", titles, dataset)
-            choose("Classifier and bound", "column", SENSITIVITY_COLUMNS, column)
+            choose("Classifier and bound", "column", BOUNDED_CLASSIFIERS, column)
     found = {
         str(e.parameters["n_neighbors"]): e
         for e in results_in("sensitivity")
@@ -116,7 +116,7 @@ def show_sensitivity(view: PaperView) -> None:
         errors = np.array([robust_error(found[size].radii, at) for size in sizes])
         lines = [_line(found[size], SIZES.index(size), f"size {size}") for size in sizes]
         points = f", {len(found[sizes[0]])} points" if len(found[sizes[0]]) < POINTS else ""
-        st.markdown(f"**{TITLES[dataset]}, {SENSITIVITY_COLUMNS[column]}{points}.** {_spread_words(found, sizes, at)}")
+        st.markdown(f"**{TITLES[dataset]}, {BOUNDED_CLASSIFIERS[column]}{points}.** {_spread_words(found, sizes, at)}")
         _curves(lines, at, "paper_sensitivity", "Look which curves lie on each other, and which do not.")
         frame = pd.DataFrame({f"ε = {r:g}": [f"{v:.3f}" for v in errors[:, i]] for i, r in enumerate(at)})
         frame.insert(0, "Size", sizes)
