@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .numerics.arrays import BoolArray, FloatArray
+from .jobs.spec import EvaluationSpec
+from .numerics.arrays import FloatArray
+from .radii import Radii
 from .results import Evaluation
 from .threat import ThreatModel
 
@@ -39,15 +41,11 @@ class Setting:
     labels: bool
 
     @classmethod
-    def of(cls, fingerprint: str, n_neighbors: int, threat: ThreatModel, points: Mapping[str, Any]) -> Setting:
-        """From what a result or a request says of itself; `points` as :class:`arml_core.jobs.PointsSpec` writes it."""
+    def of(cls, fingerprint: str, spec: EvaluationSpec) -> Setting:
+        """The setting of a question about a dataset."""
+        points = spec.points
         return cls(
-            fingerprint,
-            n_neighbors,
-            canonical_threat(threat),
-            str(points["part"]),
-            points.get("digest"),
-            bool(points.get("labels", True)),
+            fingerprint, spec.n_neighbors, canonical_threat(spec.threat), points.part, points.digest, points.labels
         )
 
     def points_words(self) -> str:
@@ -64,26 +62,32 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationPair:
-    """One classifier in one setting: its certificate and attack, and their radii on the rows both have.
-
-    Without an attack `upper` is what the certificate itself reached, or None.
-    """
+    """One classifier in one setting: its certificate, its attack, and their radii on the rows both have."""
 
     certificate: Evaluation | None
     attack: Evaluation | None
-    lower: FloatArray | None
-    upper: FloatArray | None
-    correct: BoolArray
+    radii: Radii
+
+    @property
+    def lower(self) -> FloatArray | None:
+        """What is proved; None without a certificate."""
+        return None if self.certificate is None else self.radii.lower
+
+    @property
+    def upper(self) -> FloatArray | None:
+        """What was found: by the attack or, without one, by the certificate itself; None if nothing was looked for."""
+        if self.attack is None and (self.certificate is None or self.certificate.spec.method not in OWN_ATTACK):
+            return None
+        return self.radii.upper
 
     @property
     def n_points(self) -> int:
-        return len(self.correct)
+        return len(self.radii)
 
     @property
     def exact(self) -> bool:
         """Whether every point's radius is known: one curve says everything."""
-        found = self.certificate
-        return found is not None and self.attack is None and bool(found.exact.all())
+        return self.certificate is not None and self.attack is None and bool(self.radii.exact.all())
 
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -112,7 +116,7 @@ def canonical_threat(threat: ThreatModel) -> ThreatModel:
 
 def setting_of(evaluation: Evaluation) -> Setting:
     """The chart an evaluation belongs to."""
-    return Setting.of(evaluation.fingerprint, evaluation.n_neighbors, evaluation.threat, evaluation.points)
+    return Setting.of(evaluation.run.dataset, evaluation.spec)
 
 
 def threat_differences(certificate: ThreatModel, attack: ThreatModel) -> tuple[str, ...]:
@@ -132,25 +136,24 @@ def threat_differences(certificate: ThreatModel, attack: ThreatModel) -> tuple[s
 
 def join(certificate: Evaluation, attack: Evaluation) -> EvaluationPair:
     """Both on the rows they share; a ValueError that says why if they do not belong together."""
-    different = threat_differences(certificate.threat, attack.threat)
+    different = threat_differences(certificate.spec.threat, attack.spec.threat)
     if different:
         raise ValueError(f"{'; '.join(different)}: these are radii against different attackers")
     if classifier_of(certificate) != classifier_of(attack):
         raise ValueError("the certificate and the attack belong to different classifiers")
     if setting_of(certificate) != setting_of(attack):
         raise ValueError("the certificate and the attack belong to different points")
-    _, mine, yours = np.intersect1d(certificate.index, attack.index, assume_unique=True, return_indices=True)
-    if len(mine) == 0:
+    shared = np.isin(certificate.radii.index, attack.radii.index)
+    if not shared.any():
         raise ValueError("the certificate and the attack have no row in common yet")
-    return EvaluationPair(certificate, attack, certificate.lower[mine], attack.upper[yours], certificate.correct[mine])
+    return EvaluationPair(certificate, attack, certificate.radii.take(shared).join(attack.radii))
 
 
 def alone(evaluation: Evaluation) -> EvaluationPair:
     """A certificate without an attack, or an attack without a certificate."""
-    if evaluation.kind == "attack":
-        return EvaluationPair(None, evaluation, None, evaluation.upper, evaluation.correct)
-    reached = evaluation.upper if evaluation.method in OWN_ATTACK else None
-    return EvaluationPair(evaluation, None, evaluation.lower, reached, evaluation.correct)
+    if evaluation.spec.kind == "attack":
+        return EvaluationPair(None, evaluation, evaluation.radii)
+    return EvaluationPair(evaluation, None, evaluation.radii)
 
 
 def evaluation_pairs(
@@ -168,7 +171,7 @@ def evaluation_pairs(
     found = {}
     for name in runs:
         proof, hit = proofs.get(name), attacks.get(name)
-        if proof is not None and hit is not None and not (attack == BEST and proof.exact.all()):
+        if proof is not None and hit is not None and not (attack == BEST and proof.radii.exact.all()):
             try:
                 found[name] = join(proof, hit)
                 continue
@@ -185,14 +188,14 @@ def refusals(evaluations: Iterable[Evaluation], pair: EvaluationPair, setting: S
     if pair.exact or (pair.certificate is not None and pair.attack is not None):
         return ()
     here = pair.evaluations[0]
-    wanted = "attack" if here.kind == "certify" else "certify"
-    others = [e for e in evaluations if e.kind == wanted and classifier_of(e) == classifier_of(here)]
+    wanted = "attack" if here.spec.kind == "certify" else "certify"
+    others = [e for e in evaluations if e.spec.kind == wanted and classifier_of(e) == classifier_of(here)]
     if any(setting_of(e) == setting for e in others):
         return ()
     found = []
     for other in others:
         certificate, attack = (here, other) if wanted == "attack" else (other, here)
-        different = threat_differences(certificate.threat, attack.threat)
+        different = threat_differences(certificate.spec.threat, attack.spec.threat)
         if different:
             found.append("; ".join(different))
     return tuple(dict.fromkeys(found))
@@ -200,12 +203,13 @@ def refusals(evaluations: Iterable[Evaluation], pair: EvaluationPair, setting: S
 
 def classifier_of(evaluation: Evaluation) -> tuple[str, ...]:
     """The metric and K, as something that can be compared."""
+    run = evaluation.run
     return (
-        evaluation.fingerprint,
-        evaluation.learner,
-        str(sorted((name, str(value)) for name, value in evaluation.parameters.items())),
-        str(evaluation.seed),
-        str(evaluation.n_neighbors),
+        run.dataset,
+        run.learner,
+        str(sorted((name, str(value)) for name, value in run.parameters.items())),
+        str(run.seed),
+        str(evaluation.spec.n_neighbors),
     )
 
 
@@ -216,8 +220,8 @@ def _chosen(
     for name, evaluations in there.items():
         methods: dict[str, list[Evaluation]] = {}
         for evaluation in evaluations:
-            if evaluation.kind == kind and len(evaluation):
-                methods.setdefault(evaluation.method, []).append(evaluation)
+            if evaluation.spec.kind == kind and len(evaluation):
+                methods.setdefault(evaluation.spec.method, []).append(evaluation)
         if methods:
             by_method[name] = methods
     if wanted != BEST:
@@ -234,8 +238,8 @@ def _extent(evaluation: Evaluation) -> tuple[Any, ...]:
     return (
         evaluation.whole,
         len(evaluation),
-        evaluation.options.get("steps", 0),
-        evaluation.budget or 0.0,
+        evaluation.spec.options.get("steps", 0),
+        evaluation.spec.budget or 0.0,
         str(evaluation.made.get("date", "")),
     )
 

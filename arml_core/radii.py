@@ -94,6 +94,8 @@ class Radii:
         """
         _, mine, theirs = np.intersect1d(self.index, attack.index, assume_unique=True, return_indices=True)
         upper, exact, adversarial = self.upper.copy(), self.exact.copy(), self.adversarial.copy()
+        if adversarial.shape[1] != attack.adversarial.shape[1]:  # a stored result may have none of them
+            adversarial = np.full((len(self), attack.adversarial.shape[1]), np.nan)
         upper[mine], adversarial[mine] = attack.upper[theirs], attack.adversarial[theirs]
         exact[mine] = (exact[mine] & (upper[mine] <= self.upper[mine])) | (upper[mine] <= self.lower[mine])
         return replace(self, upper=upper, exact=exact, adversarial=adversarial)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from .atomic_write import atomic_write
+from .jobs.spec import EvaluationSpec, PointsSpec, RunSpec
 from .npz import read_npz
-from .numerics.arrays import BoolArray, FloatArray, IntArray
+from .numerics.arrays import FloatArray
+from .radii import Radii
 from .threat import ThreatModel
 from .vocabulary import METHOD_WORDS
 
@@ -28,66 +30,54 @@ LARGEST_FILE = 64 * 2**20
 _ARRAYS = ("lower", "upper", "exact", "correct")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The radii of some points under one metric: ``lower ≤ ε* ≤ upper``, as in `Certificates`.
+    """Radii of some points, the question they answer, and where they come from.
 
-    Of a certificate the lower side counts, of an attack the upper side. `dataset` is the name for `load_dataset`, empty
-    for a file; `learner` the name in the registry, "given" for a metric from elsewhere, "network" for a neural
-    network, whose `n_neighbors` is 0. `points` says which rows (part,
-    n, labels), `planned` how many there will be: an evaluation under way has fewer, and `rows` tells which of the asked
-    rows they are (None: the first ones). `made` tells how it came about (versions, date, machine, seconds) and, as
-    `deviation`, where it departs from the paper's protocol.
+    Of a certificate the lower side counts, of an attack the upper side.
+
+    Attributes
+    ----------
+    radii : of the points finished so far; `index` tells which of the asked points they are.
+    spec : the question: certificate or attack, K, threat, points. A neural network has K = 0.
+    run : the training: the dataset's fingerprint, the learner ("given" for a metric from elsewhere, "network" for a
+        neural network), parameters and seed.
+    dataset, dataset_title : the name for `load_dataset`, empty for a file, and the title; `learner_title` likewise.
+    planned : how many points there will be: an evaluation under way has fewer.
+    made : how it came about (versions, date, machine, seconds) and, as `deviation`, where it departs from the paper's
+        protocol.
     """
 
+    radii: Radii
+    spec: EvaluationSpec
+    run: RunSpec
     dataset: str
     dataset_title: str
-    fingerprint: str
-    learner: str
     learner_title: str
-    parameters: Mapping[str, Any]
-    seed: int
-    kind: Literal["certify", "attack"]
-    method: str
-    n_neighbors: int
-    threat: ThreatModel
-    options: Mapping[str, Any]
-    budget: float | None
-    attack_seed: int
-    points: Mapping[str, Any]
     planned: int
-    lower: FloatArray
-    upper: FloatArray
-    exact: BoolArray
-    correct: BoolArray
     made: Mapping[str, Any] = field(default_factory=dict)
-    rows: IntArray | None = None
 
     def __len__(self) -> int:
-        return len(self.lower)
+        return len(self.radii)
 
     @property
     def whole(self) -> bool:
         return len(self) == self.planned
 
     @property
-    def index(self) -> IntArray:
-        """Which of the asked rows each radius belongs to."""
-        return np.arange(len(self), dtype=np.intp) if self.rows is None else self.rows
-
-    @property
-    def radii(self) -> FloatArray:
+    def bound(self) -> FloatArray:
         """The side that counts: what is proved of a certificate, what was found of an attack."""
-        return self.lower if self.kind == "certify" else self.upper
+        return self.radii.lower if self.spec.kind == "certify" else self.radii.upper
 
     def describe_method(self) -> str:
         """The method in words: the name, steps and seed of an attack, the budget of a search."""
-        title = METHOD_WORDS[self.method].full_title
-        if self.kind == "attack":
-            steps = f", {self.options['steps']:,} steps, seed {self.attack_seed}" if "steps" in self.options else ""
+        spec = self.spec
+        title = METHOD_WORDS[spec.method].full_title
+        if spec.kind == "attack":
+            steps = f", {spec.options['steps']:,} steps, seed {spec.seed}" if "steps" in spec.options else ""
             return f"{title}{steps}"
-        budget = f", {self.budget:g} s a point" if self.budget is not None else ""
-        noise = f", σ = {self.options['sigma']:g}" if "sigma" in self.options else ""
+        budget = f", {spec.budget:g} s a point" if spec.budget is not None else ""
+        noise = f", σ = {spec.options['sigma']:g}" if "sigma" in spec.options else ""
         return f"{title}{budget}{noise}"
 
 
@@ -96,9 +86,9 @@ def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:
     arrays: dict[str, Any] = {}
     about = []
     for number, evaluation in enumerate(evaluations):
-        if evaluation.rows is not None and not np.array_equal(evaluation.rows, np.arange(len(evaluation))):
+        if not np.array_equal(evaluation.radii.index, np.arange(len(evaluation))):
             raise ValueError(f"only the first {len(evaluation)} rows can be written; this evaluation has others")
-        arrays |= {f"{number}.{name}": getattr(evaluation, name) for name in _ARRAYS}
+        arrays |= {f"{number}.{name}": getattr(evaluation.radii, name) for name in _ARRAYS}
         about.append(_about(evaluation))
     text = json.dumps({"format": FORMAT, "evaluations": about}, ensure_ascii=False, sort_keys=True)
     buffer = io.BytesIO()
@@ -131,9 +121,27 @@ def shipped(folder: Path = FOLDER) -> tuple[Evaluation, ...]:
 
 
 def _about(evaluation: Evaluation) -> dict[str, Any]:
-    about = {f.name: getattr(evaluation, f.name) for f in fields(Evaluation) if f.name not in (*_ARRAYS, "rows")}
-    about["threat"] = evaluation.threat.arguments()
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in about.items()}
+    """All but the radii, as a file has it."""
+    spec, run = evaluation.spec, evaluation.run
+    return {
+        "dataset": evaluation.dataset,
+        "dataset_title": evaluation.dataset_title,
+        "fingerprint": run.dataset,
+        "learner": run.learner,
+        "learner_title": evaluation.learner_title,
+        "parameters": dict(run.parameters),
+        "seed": run.seed,
+        "kind": spec.kind,
+        "method": spec.method,
+        "n_neighbors": spec.n_neighbors,
+        "threat": spec.threat.arguments(),
+        "options": dict(spec.options),
+        "budget": spec.budget,
+        "attack_seed": spec.seed,
+        "points": spec.points.content(),
+        "planned": evaluation.planned,
+        "made": dict(evaluation.made),
+    }
 
 
 def _evaluation(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Evaluation:
@@ -143,5 +151,20 @@ def _evaluation(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Evaluati
         raise ValueError("its arrays do not fit together")
     if not ((lower >= 0) & (lower <= upper)).all():
         raise ValueError("it has a radius that is not a number, negative or above its upper side")
-    plain = {**about, "threat": ThreatModel(**about["threat"])}
-    return Evaluation(**plain, lower=lower, upper=upper, exact=exact, correct=correct)
+    n, made, threat = len(lower), about["made"], ThreatModel(**about["threat"])
+    unknown, no_points = np.full(n, -1), np.empty((n, 0))  # answers and adversarial points are not kept
+    radii = Radii(np.arange(n), lower, upper, exact, correct, unknown, no_points, about["method"], threat)
+    spec = EvaluationSpec(
+        about["kind"],
+        str(made.get("run", "")),
+        about["n_neighbors"],
+        about["method"],
+        threat,
+        PointsSpec(**about["points"]),
+        about["budget"],
+        about["attack_seed"],
+        about["options"],
+    )
+    run = RunSpec(about["fingerprint"], about["learner"], about["parameters"], about["seed"])
+    titles = about["dataset"], about["dataset_title"], about["learner_title"]
+    return Evaluation(radii, spec, run, *titles, about["planned"], made)

@@ -19,7 +19,7 @@ from arml_core.comparison import (
 )
 from arml_core.results import Evaluation
 
-from .test_results import evaluation
+from .made_evaluations import made_evaluation as evaluation
 
 
 def certificate(method: str = "votes", n: int = 4, **changes: object) -> Evaluation:
@@ -76,14 +76,14 @@ def test_different_attackers_are_named_and_refused(one: ThreatModel, other: Thre
 
 
 def test_the_rows_both_have_are_joined_in_their_order() -> None:
-    some = attack(n=3, rows=np.array([1, 3, 7]))
+    some = attack(n=3, index=np.array([1, 3, 7]))
     found = join(certificate(n=6), some)
     np.testing.assert_array_equal(found.lower, [0.1, 0.3])
     np.testing.assert_array_equal(found.upper, [0.0, 0.2])
     assert found.n_points == 2
-    assert found.correct.all()
+    assert found.radii.correct.all()
     with pytest.raises(ValueError, match="no row in common"):
-        join(certificate(n=1), attack(n=1, rows=np.array([5])))
+        join(certificate(n=1), attack(n=1, index=np.array([5])))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_best_is_the_tightest_that_all_runs_have() -> None:
         "b": [certificate("theorem1"), certificate("votes"), attack("boundary"), attack("whitebox")],
     }
     found = evaluation_pairs(runs, setting_of(runs["a"][0]))
-    assert {name: c.certificate.method for name, c in found.items()} == {"a": "votes", "b": "votes"}
-    assert {name: c.attack.method for name, c in found.items()} == {"a": "whitebox", "b": "whitebox"}
+    assert {name: c.certificate.spec.method for name, c in found.items()} == {"a": "votes", "b": "votes"}
+    assert {name: c.attack.spec.method for name, c in found.items()} == {"a": "whitebox", "b": "whitebox"}
     found = evaluation_pairs(runs, setting_of(runs["a"][0]), certificate="search", attack="none")
     assert list(found) == ["a"]
     assert found["a"].attack is None
@@ -117,7 +117,7 @@ def test_best_is_the_tightest_that_all_runs_have() -> None:
 def test_where_nothing_is_in_common_each_run_has_its_own_best() -> None:
     runs = {"a": [certificate("votes")], "b": [certificate("theorem1")], "c": []}
     found = evaluation_pairs(runs, setting_of(runs["a"][0]))
-    assert {name: c.certificate.method for name, c in found.items()} == {"a": "votes", "b": "theorem1"}
+    assert {name: c.certificate.spec.method for name, c in found.items()} == {"a": "votes", "b": "theorem1"}
 
 
 def test_exact_radii_need_no_attack_unless_it_is_asked_for() -> None:
@@ -157,7 +157,7 @@ def test_a_refusal_is_given_only_where_nothing_fits() -> None:
     assert refusals([proof, boxed, plain], both, setting) == ()
     hidden = evaluation_pairs({"a": [proof, boxed, plain]}, setting, attack="none")["a"]
     assert refusals([proof, boxed, plain], hidden, setting) == ()
-    other = replace(boxed, learner="nca")
+    other = replace(boxed, run=replace(boxed.run, learner="nca"))
     assert refusals([proof, other], only, setting) == ()
 
 

@@ -17,8 +17,8 @@ LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"metric", "threat", "datasets"},
     {"neighbors", "checks", "radii"},
     {"certificates", "attacks"},
-    {"curves", "knn", "learners", "neural", "results", "comparison", "report"},
-    {"figures", "jobs"},
+    {"curves", "knn", "learners", "neural", "report"},
+    {"figures", "jobs", "results", "comparison"},
     {"reproduce"},
     {"cli", "__main__", "__init__"},
 ]
@@ -34,6 +34,8 @@ NEVER = {  # peers that must not know each other
     ("learners", "knn"),
     ("knn", "learners"),
     ("figures", "jobs"),
+    ("figures", "results"),
+    ("figures", "comparison"),
     ("jobs", "figures"),
 }
 

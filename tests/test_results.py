@@ -1,40 +1,14 @@
 """Evaluations on disk: what is written is read again, and what is damaged or foreign is refused by name."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from arml_core import ThreatModel
-from arml_core.results import Evaluation, read_results, shipped, write_results
+from arml_core.results import read_results, shipped, write_results
 
-
-def evaluation(**changes: object) -> Evaluation:
-    plain = Evaluation(
-        dataset="iris",
-        dataset_title="Iris",
-        fingerprint="f" * 32,
-        learner="arml",
-        learner_title="ARML",
-        parameters={"n_epochs": 10},
-        seed=3,
-        kind="certify",
-        method="votes",
-        n_neighbors=5,
-        threat=ThreatModel(),
-        options={},
-        budget=None,
-        attack_seed=0,
-        points={"part": "evaluation", "n": 3, "digest": None, "labels": True},
-        planned=3,
-        lower=np.array([0.0, 0.1 + 0.2, 1.5]),
-        upper=np.array([0.0, np.inf, 1.5]),
-        exact=np.array([True, False, True]),
-        correct=np.array([False, True, True]),
-        made={"version": "0.1.0"},
-    )
-    return replace(plain, **changes)
+from .made_evaluations import made_evaluation as evaluation
 
 
 def test_what_is_written_is_read_again_to_the_last_bit(tmp_path: Path) -> None:
@@ -44,19 +18,16 @@ def test_what_is_written_is_read_again_to_the_last_bit(tmp_path: Path) -> None:
     read = read_results(tmp_path / "a.npz")
     for before, after in zip(written, read, strict=True):
         for name in ("lower", "upper", "exact", "correct"):
-            np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
-        assert (after.threat, after.parameters, after.options, after.made) == (
-            before.threat,
-            before.parameters,
-            before.options,
-            before.made,
-        )
+            np.testing.assert_array_equal(getattr(before.radii, name), getattr(after.radii, name))
+        assert after.spec == before.spec
+        assert after.run == before.run
+        assert after.made == before.made
     assert list(tmp_path.iterdir()) == [tmp_path / "a.npz"]
 
 
 def test_the_side_that_counts() -> None:
-    assert evaluation().radii is not evaluation(kind="attack").radii
-    np.testing.assert_array_equal(evaluation(kind="attack", method="whitebox").radii, [0.0, np.inf, 1.5])
+    np.testing.assert_array_equal(evaluation().bound, [0.0, 0.1 + 0.2, 1.5])
+    np.testing.assert_array_equal(evaluation(kind="attack", method="whitebox").bound, [0.0, np.inf, 1.5])
     assert evaluation().whole
     assert not evaluation(planned=9).whole
 
@@ -113,9 +84,9 @@ def test_what_ships_can_be_read() -> None:
 
 
 def test_rows_under_way_know_their_places_and_are_not_written(tmp_path: Path) -> None:
-    np.testing.assert_array_equal(evaluation().index, [0, 1, 2])
-    np.testing.assert_array_equal(evaluation(rows=np.array([4, 5, 9])).index, [4, 5, 9])
+    np.testing.assert_array_equal(evaluation().radii.index, [0, 1, 2])
+    np.testing.assert_array_equal(evaluation(index=np.array([4, 5, 9])).radii.index, [4, 5, 9])
     with pytest.raises(ValueError, match="only the first 3 rows"):
-        write_results(tmp_path / "a.npz", [evaluation(rows=np.array([4, 5, 9]))])
-    write_results(tmp_path / "a.npz", [evaluation(rows=np.arange(3))])
-    assert read_results(tmp_path / "a.npz")[0].rows is None
+        write_results(tmp_path / "a.npz", [evaluation(index=np.array([4, 5, 9]))])
+    write_results(tmp_path / "a.npz", [evaluation(index=np.arange(3))])
+    assert read_results(tmp_path / "a.npz")[0].radii.index.tolist() == [0, 1, 2]

@@ -15,7 +15,6 @@ from ..metric import Metric
 from ..numerics.arrays import FloatArray, IntArray
 from ..radii import Radii
 from ..results import Evaluation
-from ..threat import ThreatModel
 from .files import Arrays
 from .spec import EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
 from .store.database import Row
@@ -107,63 +106,19 @@ def evaluation_of(job: Row, run: Row, dataset: tuple[str, str], radii: Radii, pl
     """An evaluation's radii with what they were computed from; `dataset` is its name and title."""
     spec, training = EvaluationSpec.from_content(json.loads(job["spec"])), RunSpec.from_content(json.loads(run["spec"]))
     name, title = dataset
-    return Evaluation(
-        dataset=name,
-        dataset_title=title,
-        fingerprint=training.dataset,
-        learner=training.learner,
-        learner_title=metric_title(training.learner, run["title"], title),
-        parameters=training.parameters,
-        seed=training.seed,
-        kind=spec.kind,
-        method=spec.method,
-        n_neighbors=spec.n_neighbors,
-        threat=spec.threat,
-        options=spec.options,
-        budget=spec.budget,
-        attack_seed=spec.seed,
-        points=spec.points.content(),
-        planned=planned,
-        lower=radii.lower,
-        upper=radii.upper,
-        exact=radii.exact,
-        correct=radii.correct,
-        made=_made(job, run),
-        rows=radii.index,
-    )
+    learner_title = metric_title(training.learner, run["title"], title)
+    return Evaluation(radii, spec, training, name, title, learner_title, planned, _made(job, run))
 
 
 def network_evaluation(job: Row, dataset: tuple[str, str], radii: Radii) -> Evaluation:
     """The radii of a network in the form of every other result; it has no neighbours."""
-    from ..neural import NetworkCurve
-
-    spec = NetworkSpec.from_content(json.loads(job["spec"]))
-    curve = NetworkCurve(spec.sigma, spec.hidden, spec.epochs, spec.samples, spec.seed)
+    asked = NetworkSpec.from_content(json.loads(job["spec"]))
+    curve = asked.curve()
     made = {name: value for name, value in _made(job, job).items() if name not in ("run", "train_seconds")}
-    return Evaluation(
-        dataset=dataset[0],
-        dataset_title=dataset[1],
-        fingerprint=spec.dataset,
-        learner=NETWORK,
-        learner_title="ReLU network",
-        parameters=curve.parameters,
-        seed=spec.seed,
-        kind="certify",
-        method=curve.method,
-        n_neighbors=0,
-        threat=ThreatModel(),
-        options=curve.options,
-        budget=None,
-        attack_seed=0,
-        points=PointsSpec("evaluation", spec.n).content(),
-        planned=len(radii),
-        lower=radii.lower,
-        upper=radii.upper,
-        exact=radii.exact,
-        correct=radii.correct,
-        made=made,
-        rows=radii.index,
-    )
+    points = PointsSpec("evaluation", asked.n)
+    spec = EvaluationSpec("certify", "", 0, curve.method, points=points, options=curve.options)
+    run = RunSpec(asked.dataset, NETWORK, curve.parameters, asked.seed)
+    return Evaluation(radii, spec, run, *dataset, "ReLU network", len(radii), made)
 
 
 def _made(job: Row, run: Row) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def compute(
         evaluation = client.evaluation(status.id)
         assert evaluation is not None
         add_result(folder, with_provenance(evaluation, submitted[status.id].deviations()))
-        error, mean = 1 - evaluation.correct.mean(), evaluation.lower.mean()
+        error, mean = 1 - evaluation.radii.correct.mean(), evaluation.radii.lower.mean()
         display.print_line(
             f"{tracked.title}: {len(evaluation)} points, clean error {error:.3f}, mean radius {mean:.3f}"
         )
@@ -98,7 +98,7 @@ def compute(
 def _is_kept(folder: Path, dataset: str, curve: NetworkRequest) -> bool:
     path = result_path(folder, dataset, NETWORK)
     return path.exists() and any(
-        (found.method, dict(found.options)) == (curve.network.method, curve.network.options)
+        (found.spec.method, dict(found.spec.options)) == (curve.network.method, curve.network.options)
         and len(found) >= curve.points
         for found in read_results(path)
     )

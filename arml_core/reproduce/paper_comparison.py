@@ -45,7 +45,7 @@ _FIELDS = [
 
 def attacker_of(evaluation: Evaluation) -> str:
     """Where the attacker may go, as a symbol."""
-    return SPACE if evaluation.threat.box is None else BOX
+    return SPACE if evaluation.spec.threat.box is None else BOX
 
 
 def rows(tables: Tables, datasets: Iterable[str] = tuple(TITLES)) -> pd.DataFrame:
@@ -91,7 +91,7 @@ def _ours(tables: Tables, dataset: str, learner: str, column: str) -> list[dict[
 
 def spread(evaluations: Sequence[Evaluation], at: FloatArray) -> float:
     """How far the robust errors of several results lie apart, at the radius where they do most."""
-    errors = np.array([robust_error(evaluation.radii, at) for evaluation in evaluations])
+    errors = np.array([robust_error(evaluation.bound, at) for evaluation in evaluations])
     return float(np.ptp(errors, axis=0).max())
 
 
@@ -112,8 +112,8 @@ class RerunComparison:
 
 def compare_rerun(kept: Evaluation, fresh: Evaluation, at: FloatArray) -> RerunComparison:
     """Compare point by point; `fresh` may still be under way."""
-    both = fresh.index < len(kept)
-    then, now = kept.radii[fresh.index[both]], fresh.radii[both]
+    both = fresh.radii.index < len(kept)
+    then, now = kept.bound[fresh.radii.index[both]], fresh.bound[both]
     same = (then == now) | np.isclose(then, now, rtol=1e-6, atol=1e-9)
     with np.errstate(invalid="ignore"):
         largest = float(np.abs(then - now)[~same].max(initial=0.0))

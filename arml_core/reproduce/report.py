@@ -217,10 +217,10 @@ def _label(tables: Tables, dataset: str, learner: str, column: str) -> str:
     evaluation = tables.get(dataset, learner, column)
     assert evaluation is not None
     label = ROWS[column]
-    if "steps" in evaluation.options:
-        label += f", {evaluation.options['steps']:,} steps, seed {evaluation.attack_seed}"
-    if evaluation.budget is not None:
-        label += f", {evaluation.budget:g} s a point"
+    if "steps" in evaluation.spec.options:
+        label += f", {evaluation.spec.options['steps']:,} steps, seed {evaluation.spec.seed}"
+    if evaluation.spec.budget is not None:
+        label += f", {evaluation.spec.budget:g} s a point"
     return label if len(evaluation) == published.POINTS else f"{label}, {len(evaluation)} points"
 
 

@@ -29,7 +29,7 @@ def _read(folder: Path) -> list[Evaluation]:
 
 
 def _figure_1(folder: Path) -> Iterator[str]:
-    found = {evaluation.learner: evaluation for evaluation in _read(folder)}
+    found = {evaluation.run.learner: evaluation for evaluation in _read(folder)}
     if not found:
         return
     yield "## Figure 1: seven points, three metrics\n"
@@ -40,7 +40,7 @@ def _figure_1(folder: Path) -> Iterator[str]:
     yield row(["metric", "mean radius", "smallest", "wrong points"])
     yield rule(4)
     for learner in [name for name in METHODS if name in found]:
-        radii, wrong = found[learner].lower, int((~found[learner].correct).sum())
+        radii, wrong = found[learner].radii.lower, int((~found[learner].radii.correct).sum())
         yield row([METHODS[learner], radius_down(float(radii.mean())), radius_down(float(radii.min())), str(wrong)])
     yield ""
 
@@ -59,8 +59,8 @@ def _figure_2(folder: Path) -> Iterator[str]:
     for dataset in [name for name in TITLES if any(e.dataset == name for e in networks)]:
         path = result_path(folder, dataset, "arml")
         arml = [e for e in (read_results(path) if path.exists() else ()) if column_of(e) == "exact"]
-        rows = [("1-NN with ARML, exact" + _points(e), e.radii) for e in arml]
-        rows += [(f"network, {e.describe_method()}{_points(e)}", e.radii) for e in networks if e.dataset == dataset]
+        rows = [("1-NN with ARML, exact" + _points(e), e.bound) for e in arml]
+        rows += [(f"network, {e.describe_method()}{_points(e)}", e.bound) for e in networks if e.dataset == dataset]
         yield f"### {TITLES[dataset]}\n"
         yield from errors_table("classifier", published.radii(dataset), rows)
 
@@ -83,9 +83,9 @@ def _sensitivity(folder: Path) -> Iterator[str]:
             chosen = [e for e in found if e.dataset == dataset and column_of(e) == column]
             if not chosen:
                 continue
-            chosen.sort(key=lambda e: int(e.parameters["n_neighbors"]))
+            chosen.sort(key=lambda e: int(e.run.parameters["n_neighbors"]))
             yield f"{TITLES[dataset]}, {title}{_points(chosen[0])}; {_spread(chosen)}:\n"
-            rows = ((str(e.parameters["n_neighbors"]), e.radii) for e in chosen)
+            rows = ((str(e.run.parameters["n_neighbors"]), e.bound) for e in chosen)
             yield from errors_table("size", published.radii(dataset), rows)
 
 

@@ -58,7 +58,7 @@ def add_result(folder: Path, evaluation: Evaluation, several: bool = False) -> b
     A file is about one metric: evaluations of an earlier training leave it. With `several` it keeps a metric for each
     setting of the learner.
     """
-    path, key = result_path(folder, evaluation.dataset, evaluation.learner), _entry_key(evaluation)
+    path, key = result_path(folder, evaluation.dataset, evaluation.run.learner), _entry_key(evaluation)
     with _alone(folder):
         kept = read_results(path) if path.exists() else ()
         present = {_entry_key(old): old for old in kept if several or _same_metric(old, evaluation)}
@@ -71,20 +71,20 @@ def add_result(folder: Path, evaluation: Evaluation, several: bool = False) -> b
 
 def add_metric(folder: Path, evaluation: Evaluation, metric: Metric) -> None:
     """Keep the metric an evaluation was made with, if it is small and was learned and is not the one kept already."""
-    if evaluation.learner == "euclidean" or metric.components.shape[1] > LARGEST_METRIC:
+    if evaluation.run.learner == "euclidean" or metric.components.shape[1] > LARGEST_METRIC:
         return
-    path = result_path(folder / METRICS, evaluation.dataset, evaluation.learner)
+    path = result_path(folder / METRICS, evaluation.dataset, evaluation.run.learner)
     if path.exists() and np.array_equal(load_metric(path).metric.components, metric.components):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     save_metric(
         path,
         metric,
-        learner=evaluation.learner,
-        parameters=evaluation.parameters,
+        learner=evaluation.run.learner,
+        parameters=evaluation.run.parameters,
         dataset=evaluation.dataset,
-        fingerprint=evaluation.fingerprint,
-        seed=evaluation.seed,
+        fingerprint=evaluation.run.dataset,
+        seed=evaluation.run.seed,
     )
 
 
@@ -100,7 +100,7 @@ def kept_metric(folder: Path, dataset: str, trained: RunSpec) -> Metric | None:
 
 def metric_file(folder: Path, evaluation: Evaluation) -> Path | None:
     """The file with the very metric an evaluation was made with; None if it is not kept."""
-    path = result_path(folder / METRICS, evaluation.dataset, evaluation.learner)
+    path = result_path(folder / METRICS, evaluation.dataset, evaluation.run.learner)
     if not path.exists():
         return None
     kept = content_hash([load_metric(path).metric.components])[:HASH]
@@ -118,12 +118,12 @@ def _alone(folder: Path) -> Iterator[None]:
 def _entry_key(evaluation: Evaluation) -> tuple[str, ...]:
     """What a file holds only once."""
     return (
-        f"{evaluation.n_neighbors:04d}",
-        evaluation.kind,
-        evaluation.method,
-        str(evaluation.threat.arguments()),
-        str(sorted((name, str(value)) for name, value in evaluation.parameters.items())),
-        str(sorted((name, str(value)) for name, value in evaluation.options.items() if name != "steps")),
+        f"{evaluation.spec.n_neighbors:04d}",
+        evaluation.spec.kind,
+        evaluation.spec.method,
+        str(evaluation.spec.threat.arguments()),
+        str(sorted((name, str(value)) for name, value in evaluation.run.parameters.items())),
+        str(sorted((name, str(value)) for name, value in evaluation.spec.options.items() if name != "steps")),
     )
 
 
@@ -132,4 +132,4 @@ def _same_metric(one: Evaluation, other: Evaluation) -> bool:
 
 
 def _extent(evaluation: Evaluation) -> tuple[int, int, float]:
-    return len(evaluation), int(evaluation.options.get("steps", 0)), evaluation.budget or 0.0
+    return len(evaluation), int(evaluation.spec.options.get("steps", 0)), evaluation.spec.budget or 0.0

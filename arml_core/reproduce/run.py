@@ -200,7 +200,7 @@ def _finish(
     assert evaluation is not None
     assert status.needs is not None
     metric = Metric.from_components(client.run(status.needs).components_)
-    if evaluation.learner == GIVEN:
+    if evaluation.run.learner == GIVEN:
         evaluation = _as_trained(evaluation, tracked.step)
     evaluation = with_provenance(evaluation, tracked.step.deviations(), metric)
     kept = add_result(folder, evaluation, several=not one_metric)
@@ -213,14 +213,8 @@ def _finish(
 
 def _as_trained(evaluation: Evaluation, step: PlanStep) -> Evaluation:
     """The evaluation of a kept metric under the name of the training that gave it."""
-    trained = step.training(evaluation.fingerprint)
-    return replace(
-        evaluation,
-        learner=step.learner,
-        learner_title=METHODS[step.learner],
-        parameters=trained.parameters,
-        seed=trained.seed,
-    )
+    trained = step.training(evaluation.run.dataset)
+    return replace(evaluation, run=trained, learner_title=METHODS[step.learner])
 
 
 def seconds_of(status: JobStatus) -> float:
@@ -228,4 +222,4 @@ def seconds_of(status: JobStatus) -> float:
 
 
 def _short(evaluation: Evaluation) -> str:
-    return f"{len(evaluation)} points, clean error {1 - evaluation.correct.mean():.3f}"
+    return f"{len(evaluation)} points, clean error {1 - evaluation.radii.correct.mean():.3f}"

@@ -26,10 +26,15 @@ PAPER_COLUMN: dict[str, published.Column] = {
 
 def column_of(evaluation: Evaluation) -> str | None:
     """The name of the column an evaluation belongs to; None if it is in no table."""
-    box = evaluation.threat.box
-    if evaluation.threat.norm != 2 or evaluation.threat.costs or evaluation.threat.frozen or box not in (None, BOX):
+    box = evaluation.spec.threat.box
+    if (
+        evaluation.spec.threat.norm != 2
+        or evaluation.spec.threat.costs
+        or evaluation.spec.threat.frozen
+        or box not in (None, BOX)
+    ):
         return None
-    what = (evaluation.kind, evaluation.method, evaluation.n_neighbors, box is not None)
+    what = (evaluation.spec.kind, evaluation.spec.method, evaluation.spec.n_neighbors, box is not None)
     return next((name for name, c in COLUMNS.items() if what == _identity(c)), None)
 
 
@@ -48,8 +53,8 @@ class Tables:
         found = {}
         for evaluation in evaluations:
             column = column_of(evaluation)
-            if column is not None and evaluation.dataset in TITLES and evaluation.learner in METHODS:
-                found[evaluation.dataset, evaluation.learner, column] = evaluation
+            if column is not None and evaluation.dataset in TITLES and evaluation.run.learner in METHODS:
+                found[evaluation.dataset, evaluation.run.learner, column] = evaluation
         return cls(found)
 
     @classmethod
@@ -62,7 +67,7 @@ class Tables:
     def errors(self, dataset: str, learner: str, column: str, n: int | None = None) -> np.ndarray | None:
         """Robust errors at the paper's radii, over the first `n` points (all of them by default)."""
         evaluation = self.get(dataset, learner, column)
-        return None if evaluation is None else robust_error(evaluation.radii[:n], published.radii(dataset))
+        return None if evaluation is None else robust_error(evaluation.bound[:n], published.radii(dataset))
 
     def common(self, dataset: str, column: str) -> dict[str, np.ndarray]:
         """The errors of every learner that has the column, over the points all of them have.
@@ -71,12 +76,12 @@ class Tables:
         """
         present = {learner: found for learner in METHODS if (found := self.get(dataset, learner, column)) is not None}
         n = min((len(found) for found in present.values()), default=0)
-        return {learner: robust_error(found.radii[:n], published.radii(dataset)) for learner, found in present.items()}
+        return {learner: robust_error(found.bound[:n], published.radii(dataset)) for learner, found in present.items()}
 
     def clean(self, dataset: str, learner: str, column: str) -> float | None:
         """The share of wrong predictions; the certified error at radius 0 counts points without a proof too."""
         evaluation = self.get(dataset, learner, column)
-        return None if evaluation is None else float(1 - evaluation.correct.mean())
+        return None if evaluation is None else float(1 - evaluation.radii.correct.mean())
 
     def difference(self, dataset: str, learner: str, column: str) -> np.ndarray | None:
         """Our errors less the paper's; None where either is missing."""
@@ -96,4 +101,4 @@ class Tables:
     def cut_short(self, dataset: str, learner: str, column: str) -> bool:
         """Whether ours is an attack with fewer steps than the paper's: its errors are too small."""
         evaluation = self.get(dataset, learner, column)
-        return evaluation is not None and evaluation.options.get("steps", STEPS) < STEPS
+        return evaluation is not None and evaluation.spec.options.get("steps", STEPS) < STEPS

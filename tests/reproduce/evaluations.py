@@ -5,6 +5,7 @@ import numpy as np
 from arml_core import ThreatModel
 from arml_core.reproduce.plan import COLUMNS
 from arml_core.results import Evaluation
+from tests.made_evaluations import made_evaluation
 
 
 def evaluation(dataset="splice", learner="arml", column="exact", radii=(0.0, 0.2, 0.4), **changes) -> Evaluation:
@@ -35,7 +36,7 @@ def evaluation(dataset="splice", learner="arml", column="exact", radii=(0.0, 0.2
         "correct": found > 0,
         "made": {"version": "0.1.0", "date": "2026-01-01", "machine": "a machine", "versions": {"python": "3"}},
     }
-    return Evaluation(**{**settings, **changes})
+    return made_evaluation(**{**settings, **changes})
 
 
 def with_errors(errors, dataset="splice", n=1000) -> np.ndarray:

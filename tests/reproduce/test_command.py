@@ -66,10 +66,10 @@ def test_networks_are_jobs_too(client, tmp_path):
         evaluation = client.evaluation(job.id)
         network = curve.network.train(data.X_train, data.y_train)
         lower, correct, answers = curve.network.certify(network, x, y)
-        np.testing.assert_allclose(evaluation.lower, lower, rtol=1e-5, atol=1e-9)
-        np.testing.assert_array_equal(evaluation.correct, correct)
+        np.testing.assert_allclose(evaluation.radii.lower, lower, rtol=1e-5, atol=1e-9)
+        np.testing.assert_array_equal(evaluation.radii.correct, correct)
         np.testing.assert_array_equal(client.radii(job.id).predicted, answers)
-        assert (evaluation.learner, evaluation.n_neighbors, evaluation.seed) == ("network", 0, 3)
+        assert (evaluation.run.learner, evaluation.spec.n_neighbors, evaluation.run.seed) == ("network", 0, 3)
         assert evaluation.options == curve.network.options
         write_results(tmp_path / "network.npz", [evaluation])  # in the form of every other result
         assert read_results(tmp_path / "network.npz")[0].describe_method() == evaluation.describe_method()
@@ -81,7 +81,7 @@ def test_figure_2_keeps_what_it_computes_and_goes_on(client, tmp_path, monkeypat
     wanted = figure2.curves(quick=True)
     assert figure2.compute(client, tmp_path, ["iris", "wine"], wanted, display) == []
     kept = read_results(tmp_path / "iris-network.npz")
-    assert {e.method for e in kept} == {"crown", "smoothing"}
+    assert {e.spec.method for e in kept} == {"crown", "smoothing"}
     assert [len(e) for e in kept] == [10, 10, 10]
     assert all("the paper does not describe its networks; 10 points" in e.made["deviation"] for e in kept)
     display = Recorder()
@@ -109,11 +109,11 @@ def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
     x, y = data.evaluation(12)
     metric = load_metric(tmp_path / "out" / "metrics" / "iris-arml.npz").metric
     knn = MahalanobisKNN(1, metric=metric).fit(data.X_train, data.y_train)
-    np.testing.assert_allclose(exact.lower, knn.certify(x, y, method="exact").lower, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(exact.radii.lower, knn.certify(x, y, method="exact").lower, rtol=1e-6, atol=1e-9)
     finished = {status.id: status.finished for status in client.list()}
     assert compute(client, steps, tmp_path / "again", Recorder()) == []
     assert {status.id: status.finished for status in client.list()} == finished
-    np.testing.assert_array_equal(read_results(tmp_path / "again" / "iris-arml.npz")[0].lower, exact.lower)
+    np.testing.assert_array_equal(read_results(tmp_path / "again" / "iris-arml.npz")[0].radii.lower, exact.radii.lower)
 
 
 def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client, tmp_path):
@@ -138,12 +138,12 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     assert sorted(status.kind for status in new) == ["certify", "train"]
     assert [status.content["learner"] for status in new if status.kind == "train"] == ["given"]
     (found,) = read_results(tmp_path / "iris-arml.npz")  # the first was of another metric
-    assert (found.method, found.learner, found.learner_title, found.seed) == ("votes", "arml", "ARML", 42)
+    assert (found.spec.method, found.run.learner, found.learner_title, found.run.seed) == ("votes", "arml", "ARML", 42)
     assert found.parameters == learned.info["parameters"]
     data = load_dataset("iris")
     x, y = data.evaluation(12)
     knn = MahalanobisKNN(11, metric=Metric.from_components(other)).fit(data.X_train, data.y_train)
-    np.testing.assert_allclose(found.lower, knn.certify(x, y, method="votes").lower, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.radii.lower, knn.certify(x, y, method="votes").lower, rtol=1e-6, atol=1e-9)
     assert path.stat().st_mtime_ns == written  # a file that holds this metric is not written anew
     assert kept_metric(tmp_path, "iris", changed.training(data.fingerprint)) is None
 
@@ -168,8 +168,8 @@ def test_from_a_shell_on_splice(client, paper_data, tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "Splice, ARML, n_epochs = 30: theorem1, K = 11: 5 points" in done.stdout
-    found = {e.method: e for e in read_results(tmp_path / "out" / "splice-arml.npz")}
-    assert (found["theorem1"].lower <= found["whitebox"].upper).all()
+    found = {e.spec.method: e for e in read_results(tmp_path / "out" / "splice-arml.npz")}
+    assert (found["theorem1"].radii.lower <= found["whitebox"].radii.upper).all()
 
 
 @pytest.mark.parametrize(

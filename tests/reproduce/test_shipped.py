@@ -35,17 +35,19 @@ def recompute(dataset, learner):
         x, y = data.evaluation(len(evaluation))
         rows = rng.choice(len(evaluation), count, replace=False)
         knn = MahalanobisKNN(evaluation.n_neighbors, metric=metric).fit(data.X_train, data.y_train)
-        work = knn.certify if evaluation.kind == "certify" else knn.attack
-        found = work(x[rows], y[rows], method=evaluation.method)
-        np.testing.assert_array_equal(found.correct, evaluation.correct[rows])
-        if evaluation.kind == "attack":  # which way it goes may differ in the last bit; what was found must be true
+        work = knn.certify if evaluation.spec.kind == "certify" else knn.attack
+        found = work(x[rows], y[rows], method=evaluation.spec.method)
+        np.testing.assert_array_equal(found.correct, evaluation.radii.correct[rows])
+        if (
+            evaluation.spec.kind == "attack"
+        ):  # the way may differ in the last bit; what was found must be true
             proved = knn.certify(x[rows], y[rows], method="votes").lower
-            assert (proved <= evaluation.upper[rows]).all(), f"{column}, rows {rows}"
+            assert (proved <= evaluation.radii.upper[rows]).all(), f"{column}, rows {rows}"
             assert (proved <= found.upper).all(), f"{column}, rows {rows}"
             assert (knn.predict(found.adversarial) != y[rows]).all(), f"{column}, rows {rows}"
         else:
             np.testing.assert_allclose(
-                found.lower, evaluation.lower[rows], rtol=1e-6, atol=1e-9, err_msg=f"{column}, rows {rows}"
+                found.lower, evaluation.radii.lower[rows], rtol=1e-6, atol=1e-9, err_msg=f"{column}, rows {rows}"
             )
 
 
@@ -69,13 +71,13 @@ def test_lower_sides_lie_below_upper_sides_wherever_both_ship():
     compared = 0
     for dataset, learner, column in TABLES.evaluations:
         proved = TABLES.get(dataset, learner, column)
-        if proved.kind != "certify" or proved.n_neighbors == 1:
+        if proved.spec.kind != "certify" or proved.spec.n_neighbors == 1:
             continue
         for other in ("whitebox", "boundary", "boundary-box", "search"):
             found = TABLES.get(dataset, learner, other)
             if found is not None:
                 n = min(len(proved), len(found))
-                assert (proved.lower[:n] <= found.upper[:n]).all(), (dataset, learner, column, other)
+                assert (proved.radii.lower[:n] <= found.radii.upper[:n]).all(), (dataset, learner, column, other)
                 compared += 1
     assert compared
 
@@ -87,7 +89,7 @@ def test_better_certificates_prove_no_less():
         if base is not None:
             stronger = TABLES.get(dataset, learner, column)
             n = min(len(base), len(stronger))
-            assert (stronger.lower[:n] >= base.lower[:n] * (1 - 1e-9)).all(), (dataset, learner, column)
+            assert (stronger.radii.lower[:n] >= base.radii.lower[:n] * (1 - 1e-9)).all(), (dataset, learner, column)
 
 
 def test_points_agree_on_what_is_classified_correctly():
@@ -95,7 +97,7 @@ def test_points_agree_on_what_is_classified_correctly():
         evaluation, first = (TABLES.get(dataset, learner, name) for name in (column, "theorem1"))
         if first is not None and evaluation.n_neighbors == 11:
             n = min(len(first), len(evaluation))
-            np.testing.assert_array_equal(evaluation.correct[:n], first.correct[:n])
+            np.testing.assert_array_equal(evaluation.radii.correct[:n], first.radii.correct[:n])
 
 
 def test_what_has_to_be_close_to_the_paper_is():

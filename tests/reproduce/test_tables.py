@@ -124,7 +124,7 @@ def test_a_result_replaces_a_smaller_one_but_not_a_larger(tmp_path):
     assert not add_result(tmp_path, evaluation(radii=[1, 2]))
     assert len(read_results(path)[0]) == 3
     assert add_result(tmp_path, evaluation(radii=[4, 5, 6]))
-    np.testing.assert_array_equal(read_results(path)[0].lower, [4, 5, 6])
+    np.testing.assert_array_equal(read_results(path)[0].radii.lower, [4, 5, 6])
     assert add_result(tmp_path, evaluation(column="boundary", radii=[1.0]))
     assert not add_result(tmp_path, evaluation(column="boundary", radii=[2.0], options={"steps": 50}))
     assert add_result(tmp_path, evaluation(column="boundary-box", radii=[3.0]))
