@@ -149,7 +149,7 @@ def help_list(methods: Iterable[str]) -> str:
     return "\n".join(f"- **{METHOD_WORDS[name].title}**: {METHOD_WORDS[name].help}" for name in methods)
 
 
-# Verdicts: what is known of a point at a radius ε. The rule itself is in `curves` and `certificates`.
+# Verdicts: what is known of a point at a radius ε. The rule itself is `radii.verdicts`.
 
 
 @dataclass(frozen=True)
