@@ -10,7 +10,7 @@ from arml_core import MahalanobisKNN, Metric, ThreatModel
 from arml_core.certificates import search
 from arml_core.certificates.bisectors import flipping_edges
 from arml_core.certificates.region_walk import PlanarProblem, walk
-from tests.certificates.test_plane import training_set
+from tests.certificates.test_region_walk import training_set
 
 NORMS = (1, 2, np.inf)
 
