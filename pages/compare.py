@@ -10,38 +10,38 @@ from pages.components.compare.catalogue import load_catalogue
 from pages.components.compare.charts import make_charts, resolve
 from pages.components.compare.choices import CHOICES
 from pages.components.compare.controls import sidebar
-from pages.components.compare.live import SIGNATURE, show_offers, watch_store
+from pages.components.compare.missing_results import SIGNATURE, show_evaluate_buttons, watch_store
+from pages.components.compare.nothing_to_draw import show_empty, show_nothing_fits
 from pages.components.compare.panels import show_charts
-from pages.components.compare.words import show_empty, show_nothing_fits
 from pages.components.markdown import escaped
-from pages.components.shell import enter, spare_imports_from_collection, style_page
+from pages.components.shell import enter_page, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
-stayed = enter("compare")
+stayed = enter_page("compare")
 view = CHOICES.load(stayed)
 catalogue = load_catalogue()
 st.session_state[SIGNATURE] = catalogue.signature
-scene = resolve(view, catalogue)
-charts, missing = make_charts(view, scene, catalogue)
+resolved = resolve(view, catalogue)
+charts, missing = make_charts(view, resolved, catalogue)
 
 with st.sidebar:
     style_page()
 if catalogue.datasets:
-    sidebar(view, scene, catalogue)
+    sidebar(view, resolved, catalogue)
 CHOICES.show_notices()
 if catalogue.problem:
     st.warning(escaped(catalogue.problem))
-for notice in scene.notices:
+for notice in resolved.notices:
     st.caption(f"ℹ️ {escaped(notice)}")
 if not catalogue.datasets:
     show_empty()
 elif not charts:
-    show_nothing_fits(scene)
+    show_nothing_fits(resolved)
 for sentence in missing:
     st.caption(f"ℹ️ {escaped(sentence)}")
-show_offers(view, scene, charts)
+show_evaluate_buttons(view, resolved, charts)
 if charts:
-    show_charts(charts, scene)
+    show_charts(charts, resolved)
 show_private_notice()
 CHOICES.publish()
 watch_store()

@@ -8,13 +8,13 @@ import streamlit as st
 
 from pages.components.inspect.choices import CHOICES
 from pages.components.inspect.controls import row_controls, show_choice, sidebar
-from pages.components.inspect.flow import find_another, load, question_of, show_metric_part, show_point_part
+from pages.components.inspect.sections import find_another, load, question_of, show_metric_part, show_point_part
 from pages.components.inspect.sources import load_catalogue, resolve
 from pages.components.markdown import escaped
-from pages.components.shell import enter, spare_imports_from_collection, style_page
+from pages.components.shell import enter_page, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
-stayed = enter("inspect")
+stayed = enter_page("inspect")
 view = CHOICES.load(stayed)
 catalogue = load_catalogue()
 source, missing = resolve(view, catalogue)

@@ -9,16 +9,16 @@ import streamlit as st
 from arml_core.reproduce.tables import Tables
 from arml_core.results import shipped
 from pages.components.markdown import escaped
-from pages.components.paper.choices import CHOICES, SECTIONS, choose
-from pages.components.paper.facts import show_datasets, show_runtime
-from pages.components.paper.robust_curves import show_figure2, show_sensitivity
+from pages.components.paper.choices import CHOICES, SECTIONS, WIDGETS
+from pages.components.paper.datasets_and_runtime import show_datasets, show_runtime
+from pages.components.paper.figure1 import show_figure1
+from pages.components.paper.figures_2_to_4 import show_figure2, show_sensitivity
 from pages.components.paper.summary import show_summary
 from pages.components.paper.tables import show_table
-from pages.components.paper.toy import show_figure1
-from pages.components.shell import enter, spare_imports_from_collection, style_page
+from pages.components.shell import enter_page, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
 
-stayed = enter("paper")
+stayed = enter_page("paper")
 view = CHOICES.load(stayed)
 style_page()
 st.markdown(
@@ -28,7 +28,7 @@ st.markdown(
 show_private_notice()
 CHOICES.show_notices()
 if "sections" not in view.hide:
-    choose("Table or figure", "show", SECTIONS, view.show, label_visibility="collapsed")
+    WIDGETS.segmented_control("Table or figure", "show", view.show, SECTIONS, label_visibility="collapsed")
 try:
     tables = Tables.of(shipped())
 except (ValueError, OSError) as reason:

@@ -11,17 +11,16 @@ from arml_core.vocabulary import GLOSSARY
 from pages.components.address import put_into_address
 from pages.components.chart import show_chart
 from pages.components.device import show_device
-from pages.components.jobs import show_running_jobs
+from pages.components.formula import RADIUS_FORMULA, show_formula
 from pages.components.on_demand import on_demand
-from pages.components.playground.compute import panel_of, points_of
-from pages.components.playground.details import download_of, show_formula
-from pages.components.playground.view import DEFAULT
-from pages.components.shell import enter, spare_imports_from_collection, style_page
+from pages.components.plane_panel import SEVEN_POINTS, panel_csv_button, panel_of, points_of
+from pages.components.running_jobs import show_running_jobs
+from pages.components.shell import enter_page, spare_imports_from_collection, style_page
 from pages.components.start_cards import show_start_cards
 from pages.components.theme import current_style
 from pages.components.visitor import show_private_notice
 
-enter("start")
+enter_page("start")
 style_page()
 show_private_notice()
 
@@ -34,7 +33,7 @@ with words:
         "change of the answer is possible. Here you see such certificates, train metrics that make them larger "
         "(**ARML**), and prove how robust your own data is."
     )
-    panel = panel_of("euclidean", DEFAULT, points_of(DEFAULT))
+    panel = panel_of("euclidean", SEVEN_POINTS, points_of(SEVEN_POINTS))
     st.info(f"**Computed just now:** {probe_words(panel.plane, panel.probe)}")
     show_device()
 with picture:
@@ -44,8 +43,8 @@ with picture:
         alt=plane_alt(panel.plane, panel.probe, "Seven points, Euclidean distance"),
     )
     st.markdown("Look at the yellow disc: every point inside it gets the same answer. The arrow just leaves it.")
-    show_formula()
-    on_demand("The data behind the picture (CSV)", "start_open_data", lambda: download_of(panel, "start_csv"))
+    show_formula(RADIUS_FORMULA)
+    on_demand("The data behind the picture (CSV)", "start_open_data", lambda: panel_csv_button(panel, "start_csv"))
 
 show_start_cards()
 

@@ -11,9 +11,9 @@ import streamlit as st
 from arml_core.jobs import StoreError
 from pages.components.markdown import escaped
 from pages.components.on_demand import on_demand
-from pages.components.shell import enter, spare_imports_from_collection, style_page
-from pages.components.train.catalog import offer_of, offers
-from pages.components.train.choices import choices
+from pages.components.shell import enter_page, spare_imports_from_collection, style_page
+from pages.components.train.choices import CHOICES
+from pages.components.train.dataset_options import dataset_options, option_of
 from pages.components.train.detail import show_training
 from pages.components.train.evaluate import show_evaluate
 from pages.components.train.form import show_form
@@ -21,47 +21,47 @@ from pages.components.train.metric_upload import show_upload, show_uploads
 from pages.components.train.queue import listed, selected_job, show_queue, warm_up
 from pages.components.visitor import read_client, show_private_notice
 
-stayed = enter("train")
-chosen = choices.load(stayed)
+stayed = enter_page("train")
+view = CHOICES.load(stayed)
 style_page()
 st.markdown(
     "Pick datasets and methods; each training runs in the background, and you may close this page meanwhile. "
     "Then evaluate how robust the learned metric is."
 )
 show_private_notice()
-choices.show_notices()
+CHOICES.show_notices()
 try:
     client = read_client()
-    offered = offers(client)
+    datasets = dataset_options(client)
     jobs = listed()
-    gone = [key for key in chosen.datasets if key not in offered]
+    gone = [key for key in view.datasets if key not in datasets]
     if gone:
         st.caption("ℹ️ The address names an upload that is not here, or not yours; it was left out.")
-        chosen = replace(chosen, datasets=tuple(key for key in chosen.datasets if key in offered))
+        view = replace(view, datasets=tuple(key for key in view.datasets if key in datasets))
     warm_up(client)
-    job, notice = selected_job(jobs, client, chosen.job)
+    job, notice = selected_job(jobs, client, view.job)
     if notice:
         st.caption(f"ℹ️ {notice}")
 except StoreError as reason:
     st.error(escaped(f"The jobs cannot be reached: {reason}"))
     st.stop()
 
-panes = [None, st.container()] if "form" in chosen.hide else st.columns([2, 3], gap="large")
+panes = [None, st.container()] if "form" in view.hide else st.columns([2, 3], gap="large")
 if panes[0] is not None:
     with panes[0]:
         with st.container(border=True):
-            show_form(chosen, offered)
-        if "upload" not in chosen.hide:
-            on_demand("Upload a metric from elsewhere", "train_open_upload", lambda: show_upload(offered))
+            show_form(view, datasets)
+        if "upload" not in view.hide:
+            on_demand("Upload a metric from elsewhere", "train_open_upload", lambda: show_upload(datasets))
         show_uploads(client)
 with panes[1]:
-    if "queue" not in chosen.hide:
+    if "queue" not in view.hide:
         show_queue(jobs, "" if job is None else job.id)
     if job is not None:
-        offer = offer_of(client, offered, job.dataset)
+        dataset = option_of(client, datasets, job.dataset)
         with st.container(border=True):
-            show_training(job, chosen, offer)
-            if "evaluate" not in chosen.hide:
-                show_evaluate(job, chosen, offer, jobs)
-choices.publish()
+            show_training(job, view, dataset)
+            if "evaluate" not in view.hide:
+                show_evaluate(job, view, dataset, jobs)
+CHOICES.publish()
 spare_imports_from_collection()

@@ -103,6 +103,22 @@ def test_pages_hold_no_maths_and_no_sql(path):
     assert not tops & {"torch", "scipy", "sklearn", "sqlite3", "metric_learn", "pickle"}
 
 
+def page_of(module: str) -> str | None:
+    """The page whose folder a dotted name lies in; None for what pages share, and for everything else."""
+    names = module.split(".")
+    in_folder = names[:2] == ["pages", "components"] and (ROOT / "pages" / "components" / "/".join(names[2:3])).is_dir()
+    return names[2] if in_folder and len(names) > 2 else None
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_a_page_does_not_know_the_parts_of_another(path):
+    """What two pages need lies in `pages/components/`, which knows no page."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    own = page_of(".".join(parts)) or (parts[1] if parts[0] == "pages" and len(parts) == 2 else None)
+    for module in imports(path):
+        assert page_of(module) in (None, own), f"{name_of(path)} imports {module}, a part of another page"
+
+
 SQL = re.compile(r"SELECT |INSERT |UPDATE \w+ SET|DELETE FROM|PRAGMA |sqlite3")
 
 

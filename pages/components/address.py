@@ -123,18 +123,6 @@ def write_choices(choices: Any, base: Any, writers: Mapping[str, Callable[[Any],
     }
 
 
-def keys_of(page: str) -> Callable[[str, Any], str]:
-    """A function that names a page's widgets: ``bound(name, value)`` is a key whose widget shows `value`."""
-
-    def bound(name: str, value: Any) -> str:
-        key = f"{page}_{name}"
-        if key not in st.session_state or st.session_state[key] != value:
-            st.session_state[key] = value
-        return key
-
-    return bound
-
-
 @dataclass
 class Choices(Generic[T]):
     """A page's choices between two runs of its script: in the browser's session, and in the address.
@@ -183,13 +171,13 @@ class Choices(Generic[T]):
         """Change the choices; the address follows at the end of the run."""
         self.put(replace(self.current(), **changes))  # type: ignore[type-var]
         st.session_state[self._key("notices")] = []
-        self.touch()
+        self.mark_changed()
 
     def put(self, value: T) -> None:
         """Replace the choices without dropping the notices."""
         st.session_state[self._key("value")] = value
 
-    def touch(self) -> None:
+    def mark_changed(self) -> None:
         """The run that follows is about something done on the page, not about a new address."""
         st.session_state[self._key("changed")] = True
 

@@ -22,15 +22,15 @@ from plotly.io import to_json
 
 ASSETS = Path(__file__).parent / "assets" / "plotly"
 SCRIPT = "plotly-cartesian.min.js"
-SCRIPTS = ("marks.js", "regions.js", "plane.js", "bars.js", "chart.js")
+SCRIPTS = ("svg_shapes.js", "regions.js", "plane.js", "bars.js", "chart.js")
 JS = "\n".join((Path(__file__).parent / "assets" / name).read_text("utf-8") for name in SCRIPTS)
-ROOM_CSS = """
+PADDING_CSS = """
 [data-testid=stMainBlockContainer] { padding-left: clamp(1rem, 2.5vw, 3rem); padding-right: clamp(1rem, 2.5vw, 3rem); }
 """
 """The room beside the page is the pictures'. It comes with the first of them, too: a page that gave it later would move
 them."""
 CSS = (
-    ROOM_CSS
+    PADDING_CSS
     + """.arml-chart { position: relative; }
 .arml-mark { position: absolute; left: 0; top: 0; width: 100%; height: 100%; overflow: visible; pointer-events: none; }
 .arml-plane { display: block; user-select: none; }
@@ -63,7 +63,7 @@ def show_chart(figure: go.Figure | dict[str, Any], *, key: str, alt: str, mark: 
     _component(key=key, data=f'{head[:-1]}, "figure": {spec}}}'.encode(), height="content")
 
 
-def let_draw() -> None:
+def wait_for_drawing() -> None:
     """Leave the browser the time to draw the charts sent so far, before anything else is sent.
 
     It takes in what has come, element by element, before it draws; the charts would wait for the last button of the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arml_core.figures import Style
 
-from .chart import ROOM_CSS
+from .chart import PADDING_CSS
 
 STACKED = "stacked"
 """How the key of a container begins whose table becomes a list of paragraphs in a narrow window."""
@@ -45,4 +45,4 @@ SCROLL_CSS = """
 
 def page_css(style: Style) -> str:
     """The rules of every page."""
-    return ROOM_CSS + CSV_CSS + TEXT_CSS + HEADING_CSS + STACKED_CSS + SCROLL_CSS.format(paper=style.paper)
+    return PADDING_CSS + CSV_CSS + TEXT_CSS + HEADING_CSS + STACKED_CSS + SCROLL_CSS.format(paper=style.paper)

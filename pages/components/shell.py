@@ -54,7 +54,7 @@ def style_page() -> None:
     st.html(f"<style>{page_css(current_style())}</style>")
 
 
-def enter(page: str) -> bool:
+def enter_page(page: str) -> bool:
     """Run the page inside the navigation; true if the visitor was on this page already.
 
     Until `st.navigation` has been called once in a server's life, Streamlit takes the folder `pages/` for its older

@@ -1,7 +1,8 @@
-"""Work that may take longer than a click, done beside the page by two threads: one for large datasets, one for others.
+"""Work that may take longer than a click, done beside the page.
 
-A classifier is only ever touched by the thread of its lane. A page asks, waits a moment, shows what is there, and
-looks again.
+A lane is one thread. There is one for large datasets and one for the others, and a classifier is only ever touched by
+the thread of its lane; a third one computes ahead what somebody may ask for next. A page submits a task, waits a
+moment, shows what is there, and asks again.
 """
 
 from __future__ import annotations
@@ -12,192 +13,188 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any
 
 import streamlit as st
 
 from arml_core import Cancelled
 
 log = logging.getLogger(__name__)
-MOST = {"large": 1, "small": 8, "work": 200, "studies": 400}
-LATELY = 3.0
-"""Seconds. A page that waits looks several times within them."""
-STOPPED = "stopped on request"
+LANES = ("small", "large", "prefetch")
+MOST_KEPT = {"large dataset": 1, "small dataset": 8, "work": 200}
+MOST_PREFETCHES = 4  # on a busy server nothing is computed ahead
+WAITING_SECONDS = 3.0
+"""Who has not asked for so long does not wait any more: a page that waits asks several times within them."""
+STOPPED, CANCELLED = "stopped on request", "cancelled"
 
 
 class Task:
-    """Something that is being worked out: its result, what went wrong, and what is going on now."""
+    """Something that is being computed: its result, what went wrong, and what is going on now.
+
+    Visitors share a task. It ends early, at its next report, once each of them has stopped it (then it is `stopped`) or
+    has gone on to something else (then it is not `wanted`).
+    """
 
     def __init__(self, work: Callable[[Task], Any]) -> None:
         self._work = work
         self._changed = threading.Condition()
+        self._last_asked: dict[str, float] = {}
+        self._stopped_by: set[str] = set()
         self.result: Any = None
         self.problem = ""
         self.doing = "waiting for its turn"
-        self.version = 0
         self.done = False
         self.wanted = True
         self.stopped = False
-        self.left: set[str] = set()
-        self._looked: dict[str, float] = {}
 
-    def look(self, who: str) -> None:
-        """Somebody waits for it."""
+    def renew(self, visitor: str) -> None:
+        """`visitor` waits for it."""
         with self._changed:
-            self._looked[who] = time.monotonic()
+            self._last_asked[visitor] = time.monotonic()
 
-    def leave(self, who: str) -> None:
-        """Stop waiting for it; if nobody else waits it ends, at its next step.
-
-        Unlike what nobody wants, it is not begun again by itself for whoever has left.
-        """
+    def stop(self, visitor: str) -> None:
+        """`visitor` wants it stopped: for them it does not begin again by itself."""
         with self._changed:
-            self.left.add(who)
-            self.stopped = not self._awaited_by_others(who)
+            self._stopped_by.add(visitor)
+            self.stopped = not self._is_awaited_without(visitor)
 
-    def drop(self, who: str) -> None:
-        """`who` has gone on to something else; if nobody else waits it is no longer wanted."""
+    def release(self, visitor: str) -> None:
+        """`visitor` has gone on to something else."""
         with self._changed:
-            self.wanted = self._awaited_by_others(who)
+            self.wanted = self._is_awaited_without(visitor)
 
-    def _awaited_by_others(self, who: str) -> bool:
-        self._looked.pop(who, None)
-        return any(time.monotonic() - seen <= LATELY for seen in self._looked.values())
+    def _is_awaited_without(self, visitor: str) -> bool:
+        self._last_asked.pop(visitor, None)
+        return any(time.monotonic() - asked <= WAITING_SECONDS for asked in self._last_asked.values())
 
-    def say(self, doing: str) -> None:
-        """Tell what is done now; stops here if nobody waits for it any more."""
-        with self._changed:
-            self.doing = doing
-            self.version += 1
-            self._changed.notify_all()
+    def report(self, doing: str) -> None:
+        """Tell what is done now; ends the work if nobody waits for it any more."""
+        self.doing = doing
         if self.stopped or not self.wanted:
             raise Cancelled("nobody waits for this any more")
 
-    def wait(self, seconds: float, until: Callable[[Task], bool] = lambda task: task.done) -> bool:
-        """Whether it was so within that time."""
+    def wait(self, seconds: float) -> bool:
+        """Whether it is done within that time."""
         with self._changed:
-            return self._changed.wait_for(lambda: until(self), seconds)
+            return self._changed.wait_for(lambda: self.done, seconds)
 
     def run(self) -> None:
         """Do it, in the lane's thread."""
         try:
-            self.say("starting")
+            self.report("starting")
             self.result = self._work(self)
             self._end("")
         except Cancelled:
-            self._end(STOPPED if self.stopped else "cancelled")
+            self._end(STOPPED if self.stopped else CANCELLED)
         except (ValueError, OSError, MemoryError) as reason:
             self._end(str(reason) or type(reason).__name__)
         except Exception as reason:
-            log.exception("an inspection failed")
+            log.exception("%s failed", self.doing)
             self._end(f"an unexpected {type(reason).__name__}")
 
     def _end(self, problem: str) -> None:
         del self._work  # it holds the dataset, which may be thrown away while this is kept
         with self._changed:
             self.problem, self.done = problem, True
-            self.version += 1
             self._changed.notify_all()
 
     @property
-    def dropped(self) -> bool:
-        return self.done and not self.wanted and self.problem == "cancelled"
+    def abandoned(self) -> bool:
+        """Whether it ended because nobody wanted it."""
+        return self.done and not self.wanted and self.problem == CANCELLED
 
-    def stopped_for(self, who: str) -> bool:
-        """Whether `who` has stopped waiting for what goes on for others."""
-        return who in self.left and not self.stopped and not self.done
+    def goes_on_without(self, visitor: str) -> bool:
+        """Whether `visitor` has stopped what goes on for others."""
+        return visitor in self._stopped_by and not self.stopped and not self.done
 
-    def stopped_by_others(self, who: str) -> bool:
-        return self.done and self.problem == STOPPED and who not in self.left
+    def stopped_by_others(self, visitor: str) -> bool:
+        return self.done and self.problem == STOPPED and visitor not in self._stopped_by
 
-    @classmethod
-    def at_rest(cls) -> Task:
-        """What somebody sees of a task they have left."""
-        task = cls(lambda task: None)
-        task.stopped = True
-        task._end(STOPPED)
-        return task
+    def rejoin(self, visitor: str) -> None:
+        """`visitor` waits again for what they have stopped."""
+        self._stopped_by.discard(visitor)
 
 
-T = TypeVar("T")
+def _stopped_task() -> Task:
+    """What somebody sees of a task they have stopped while it goes on for others."""
+    task = Task(lambda task: None)
+    task.stopped = True
+    task.run()
+    return task
 
 
 class TaskPool:
-    """Everything that was asked for lately, by key."""
+    """The threads, and everything that was asked for lately, by key."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: dict[str, OrderedDict[Hashable, Task]] = {
-            shelf: OrderedDict() for shelf in ("large", "small", "work")
-        }
-        self._studies: OrderedDict[Hashable, Any] = OrderedDict()
-        self._asked: dict[str, Task] = {}
-        self._lanes: dict[bool, queue.SimpleQueue[Task]] = {}
-        for large in (False, True):
-            self._lanes[large] = queue.SimpleQueue()
-            name = f"inspect-{'large' if large else 'small'}"
-            threading.Thread(target=_work_through, args=(self._lanes[large],), name=name, daemon=True).start()
+        self._kept: dict[str, OrderedDict[Hashable, Task]] = {kind: OrderedDict() for kind in MOST_KEPT}
+        self._latest: dict[str, Task] = {}
+        self._prefetches: list[Task] = []
+        self._lanes: dict[str, queue.SimpleQueue[Task]] = {lane: queue.SimpleQueue() for lane in LANES}
+        for lane, tasks in self._lanes.items():
+            threading.Thread(target=_run_all, args=(tasks,), name=f"tasks-{lane}", daemon=True).start()
 
-    def ask(
+    def submit(
         self,
-        shelf: str,
+        kind: str,
         key: Hashable,
-        large: bool,
+        lane: str,
         work: Callable[[Task], Any],
-        who: str = "",
-        instead: bool = False,
+        visitor: str = "",
+        supersede: bool = False,
     ) -> Task:
-        """The task with this key, begun now if it is new, or if it was dropped or stopped by others.
+        """The task with this key, begun now if it is new, or if it was abandoned or stopped by others.
 
-        `who` asks; with `instead` what they asked for so before is no longer wanted.
+        `kind` says how many are kept. With `supersede`, what the visitor submitted so before is no longer wanted.
         """
         with self._lock:
-            kept = self._kept[shelf]
+            kept = self._kept[kind]
             task = kept.get(key)
-            if task is not None and task.stopped_for(who):
-                return Task.at_rest()
-            fresh = task is None or task.dropped or task.stopped_by_others(who)
-            if task is None or fresh:
+            if task is not None and task.goes_on_without(visitor):
+                return _stopped_task()
+            is_new = task is None or task.abandoned or task.stopped_by_others(visitor)
+            if task is None or is_new:
                 task = kept[key] = Task(work)
             kept.move_to_end(key)
-            while len(kept) > MOST[shelf]:
+            while len(kept) > MOST_KEPT[kind]:
                 kept.popitem(last=False)[1].wanted = False
-            self._asked = {name: asked for name, asked in self._asked.items() if not asked.done}
-            if instead:
-                before = self._asked.get(who)
+            self._latest = {name: latest for name, latest in self._latest.items() if not latest.done}
+            if supersede:
+                before = self._latest.get(visitor)
                 if before is not None and before is not task:
-                    before.drop(who)
-                self._asked[who] = task
+                    before.release(visitor)
+                self._latest[visitor] = task
             task.wanted = True
-            task.look(who)
-            if fresh:
-                self._lanes[large].put(task)
+            task.renew(visitor)
+            if is_new:
+                self._lanes[lane].put(task)
             return task
 
-    def recall(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What was begun under this key, to be gone on with."""
+    def prefetch(self, work: Callable[[Task], Any]) -> Task | None:
+        """A task that nobody waits for; None if enough of them are there already."""
         with self._lock:
-            if key not in self._studies:
-                self._studies[key] = make()
-            self._studies.move_to_end(key)
-            while len(self._studies) > MOST["studies"]:
-                self._studies.popitem(last=False)
-            found: T = self._studies[key]
-            return found
+            self._prefetches = [task for task in self._prefetches if not task.done]
+            if len(self._prefetches) >= MOST_PREFETCHES:
+                return None
+            task = Task(work)
+            self._prefetches.append(task)
+            self._lanes["prefetch"].put(task)
+            return task
 
-    def forget(self, shelf: str, key: Hashable, who: str = "") -> None:
+    def forget(self, kind: str, key: Hashable, visitor: str = "") -> None:
         """Let what went wrong be tried again; what goes on for others is waited for again."""
         with self._lock:
-            task = self._kept[shelf].get(key)
-            if task is not None and task.stopped_for(who):
-                task.left.discard(who)
+            task = self._kept[kind].get(key)
+            if task is not None and task.goes_on_without(visitor):
+                task.rejoin(visitor)
             else:
-                self._kept[shelf].pop(key, None)
+                self._kept[kind].pop(key, None)
 
 
-def _work_through(lane: queue.SimpleQueue[Task]) -> None:
+def _run_all(tasks: queue.SimpleQueue[Task]) -> None:
     while True:
-        lane.get().run()
+        tasks.get().run()
 
 
 @st.cache_resource(show_spinner=False)

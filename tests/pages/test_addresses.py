@@ -19,7 +19,7 @@ from pages.components.compare.choices import CHOICES as COMPARE
 from pages.components.inspect.choices import CHOICES as INSPECT
 from pages.components.paper.choices import CHOICES as PAPER
 from pages.components.playground import view as playground
-from pages.components.train.choices import choices as TRAIN
+from pages.components.train.choices import CHOICES as TRAIN
 
 ROOT = Path(__file__).parents[2]
 PLAYGROUND = Choices("playground", playground.DEFAULT, playground._READ, playground._WRITE)

@@ -15,8 +15,8 @@ from arml_core.vocabulary import MEAN_RULE
 from pages.components.address import Choices
 from pages.components.markdown import escaped
 from pages.components.playground import session
-from pages.components.playground.clicks import handle
-from pages.components.playground.picture_clicks import Hit, read_hit
+from pages.components.playground.clicks import handle_click
+from pages.components.playground.picture_clicks import PictureClick, read_click
 from pages.components.playground.view import DEFAULT
 from pages.components.shell import PAGES
 from pages.components.store import open_store
@@ -150,7 +150,7 @@ def test_playground_opens_on_three_methods() -> None:
 def test_pictures_are_sent_before_the_words_about_them(monkeypatch) -> None:
     app = page("pages/playground")
     assert len(radii(app)) == 3
-    monkeypatch.setattr("pages.components.playground.panels.let_draw", st.stop)
+    monkeypatch.setattr("pages.components.playground.panels.wait_for_drawing", st.stop)
     app.slider(key="pg_k").set_value(3).run()
     assert len([one for one in app.get("bidi_component") if "pg_chart" in one.proto.id]) == 3
     assert radii(app) == []
@@ -159,7 +159,7 @@ def test_pictures_are_sent_before_the_words_about_them(monkeypatch) -> None:
 def test_a_first_visit_gets_the_pictures_before_all_but_one_of_the_controls(monkeypatch) -> None:
     """One has to be there: a sidebar that opened later would push the pictures aside."""
     everything = page("pages/playground").sidebar
-    monkeypatch.setattr("pages.components.playground.panels.let_draw", st.stop)
+    monkeypatch.setattr("pages.components.playground.panels.wait_for_drawing", st.stop)
     app = page("pages/playground")
     assert len([one for one in app.get("bidi_component") if "pg_chart" in one.proto.id]) == 3
     assert [box.label for box in app.sidebar.selectbox] == ["Lesson"] == [everything.selectbox[0].label]
@@ -289,7 +289,7 @@ def test_a_picked_point_and_a_refusal_go_with_the_points_they_are_about(change) 
 def test_what_is_refused_puts_the_picked_point_down_and_is_said(monkeypatch) -> None:
     kept = {"playground_choices_value": DEFAULT, "pg_tool": "Move", "pg_moving": 30}
     monkeypatch.setattr(st, "session_state", kept)
-    handle(Hit((0.0, 0.0), None, False))
+    handle_click(PictureClick((0.0, 0.0), None, False))
     assert "no point 30" in kept["pg_refused"]
     assert "pg_moving" not in kept
 
@@ -333,10 +333,10 @@ def test_a_method_that_cannot_be_fitted_says_why_and_the_others_stay() -> None:
 
 
 def test_what_the_browser_sends_is_checked() -> None:
-    assert read_hit({"x": 0.12345, "y": 2, "row": 3, "dragged": False}) == Hit((0.123, 2.0), 3, False)
-    assert read_hit({"x": 1, "y": 2, "row": None}) == Hit((1.0, 2.0), None, False)
-    assert read_hit(None) is None
-    assert read_hit({"x": "a", "y": 2}) is None
+    assert read_click({"x": 0.12345, "y": 2, "row": 3, "dragged": False}) == PictureClick((0.123, 2.0), 3, False)
+    assert read_click({"x": 1, "y": 2, "row": None}) == PictureClick((1.0, 2.0), None, False)
+    assert read_click(None) is None
+    assert read_click({"x": "a", "y": 2}) is None
 
 
 @pytest.mark.parametrize("address", [{}, {"k": "3"}])

@@ -20,7 +20,7 @@ from arml_core.datasets.table import apply_layout, read_table, select
 from arml_core.jobs import Client
 from arml_core.report import changed_csv, verdict_csv
 from arml_core.vocabulary import radii_down
-from pages.components.certify.choices import READERS, Asked
+from pages.components.certify.choices import READERS, CertifyView
 from pages.components.certify.downloads import report_text, settings_of
 from pages.components.certify.prepare import prepare
 from pages.components.certify.progress import line_of
@@ -68,9 +68,9 @@ def certify(**choices: str) -> AppTest:
     return finished(app)
 
 
-def parts(app: AppTest) -> tuple[Asked, object, object, CertifyJobs, Results]:
+def parts(app: AppTest) -> tuple[CertifyView, object, object, CertifyJobs, Results]:
     """What the page holds, computed from its address."""
-    asked = Asked(**{name: READERS[name](text) for name, text in address(app).items()})
+    asked = CertifyView(**{name: READERS[name](text) for name, text in address(app).items()})
     sources, _ = find_sources(asked)
     prepared = prepare(asked, sources)
     work = certify_jobs(asked, prepared)

@@ -54,7 +54,7 @@ def test_a_run_that_is_out_of_date_ends_while_the_browser_draws(monkeypatch) -> 
     monkeypatch.setattr(chart, "FIRST_SECONDS", 60.0)
     monkeypatch.setattr(chart.st, "session_state", State())
     with pytest.raises(OutOfDate):
-        chart.let_draw()
+        chart.wait_for_drawing()
 
 
 def test_only_the_first_charts_of_a_visit_get_a_long_time(monkeypatch) -> None:
@@ -62,10 +62,10 @@ def test_only_the_first_charts_of_a_visit_get_a_long_time(monkeypatch) -> None:
     monkeypatch.setattr(chart.time, "monotonic", lambda: sum(slept))
     monkeypatch.setattr(chart.time, "sleep", slept.append)
     monkeypatch.setattr(chart.st, "session_state", {})
-    chart.let_draw()
+    chart.wait_for_drawing()
     assert sum(slept) == pytest.approx(chart.FIRST_SECONDS, abs=chart.MOMENT)
     slept.clear()
-    chart.let_draw()
+    chart.wait_for_drawing()
     assert sum(slept) == pytest.approx(chart.AGAIN_SECONDS, abs=chart.MOMENT)
 
 

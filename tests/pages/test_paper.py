@@ -24,11 +24,11 @@ from arml_core.reproduce.plan import Effort, figure1, table
 from arml_core.reproduce.run import find_jobs, submit
 from arml_core.reproduce.tables import Tables
 from arml_core.results import FOLDER, Evaluation, read_results, shipped
-from pages.components.paper import facts
+from pages.components.paper import datasets_and_runtime
 from pages.components.paper.choices import SECTIONS, PaperView
-from pages.components.paper.differences import beside, marked, signed
-from pages.components.paper.origin import origin
-from pages.components.paper.recompute import Number, outcome_table
+from pages.components.paper.differences import marked_difference, signed_difference, with_difference
+from pages.components.paper.provenance import provenance
+from pages.components.paper.row_recomputation import RowToRecompute, outcome_table
 from pages.components.paper.tables import number_of
 from pages.components.store import open_store
 
@@ -123,7 +123,7 @@ def check_rows(frame: pd.DataFrame, dataset: str, halves: list[str]) -> int:
         if "not computed yet" in row["Row"]:
             assert set(cells) == {"–"}
             continue
-        _, beside, wanted = next(entry for entry in ROW if row["Row"].startswith(entry[0]))
+        _, with_difference, wanted = next(entry for entry in ROW if row["Row"].startswith(entry[0]))
         wanted = {"box": row["Where"] == "[0, 1]ᴰ", **wanted}
         found = our_radii(dataset, LEARNERS[metric], **wanted)
         assert found is not None
@@ -133,10 +133,10 @@ def check_rows(frame: pd.DataFrame, dataset: str, halves: list[str]) -> int:
             ours, up, down, same = CELL.fullmatch(cell).groups()
             exact = float((found <= radius).mean())
             assert ours == f"{exact:.3f}"
-            if beside is None:
+            if with_difference is None:
                 assert (up, down, same) == (None, None, None)
                 continue
-            difference = exact - paper_errors(dataset, metric, beside)[number]
+            difference = exact - paper_errors(dataset, metric, with_difference)[number]
             printed = 0.0 if same else float(up) if up else -float(down)
             assert printed == pytest.approx(difference, abs=0.0005 + 1e-9)
             assert bool(same) == (abs(difference) < 0.0005 - 1e-9)
@@ -260,8 +260,8 @@ def test_results_that_cannot_be_read_are_named(monkeypatch, tmp_path) -> None:
     ],
 )
 def test_a_difference_has_a_sign_a_shape_and_a_colour(difference: float, text: str, shown: str) -> None:
-    assert signed(difference) == text
-    assert marked(difference) == shown
+    assert signed_difference(difference) == text
+    assert marked_difference(difference) == shown
 
 
 @pytest.mark.parametrize(
@@ -273,14 +273,14 @@ def test_a_difference_has_a_sign_a_shape_and_a_colour(difference: float, text: s
     ],
 )
 def test_a_value_and_its_difference_agree_as_printed(ours: float, paper: float, shown: str) -> None:
-    assert beside(ours, ours - paper) == shown
+    assert with_difference(ours, ours - paper) == shown
 
 
 def test_the_origin_names_settings_seed_points_steps_date_and_versions() -> None:
     (found,) = [
         e for e in shipped() if (e.dataset, e.learner, e.method, e.n_neighbors) == ("splice", "arml", "exact", 1)
     ]
-    text = origin(found)
+    text = provenance(found)
     assert "seed 42" in text["Metric"]
     assert "epochs 1000" in text["Metric"]
     assert "first 1,000" in text["Points"]
@@ -295,7 +295,7 @@ def test_the_origin_names_settings_seed_points_steps_date_and_versions() -> None
         attack_seed=3,
         threat=arml.ThreatModel(box=(0, 1)),
     )
-    text = origin(attack)
+    text = provenance(attack)
     assert text["Method"] == "Boundary attack, 500 steps, seed 3"
     assert "inside [0, 1]" in text["Attacker"]
 
@@ -334,7 +334,7 @@ def test_a_partial_recomputation_is_compared_on_its_own_points() -> None:
     assert (found.n, found.n_same) == (2, 1)
     assert found.largest == pytest.approx(0.05)
     (step,) = table("table1", ["splice"], ["euclidean"], Effort())
-    shown = outcome_table(Number(step, kept, np.array([0.0, 0.2, 0.4]), np.array([0.0, 0.4, 1.0])), fresh)
+    shown = outcome_table(RowToRecompute(step, kept, np.array([0.0, 0.2, 0.4]), np.array([0.0, 0.4, 1.0])), fresh)
     assert list(shown.iloc[:, 0]) == ["paper", "ours, shipped", "ours, computed here", "computed here − shipped"]
     assert list(shown["ε = 0.2"]) == ["0.400", "0.500", "0.000 :blue[▼\u00a0−0.400]", "−0.500"]
 
@@ -357,17 +357,17 @@ def test_the_small_tables_subtract_and_divide(tmp_path, monkeypatch) -> None:
     found = dataset_rows(tmp_path)
     assert found.loc[0, "difference"] == pytest.approx(0.3 - 0.295)
     assert found["ours"].notna().sum() == 2
-    shown = facts.datasets_table(found)
+    shown = datasets_and_runtime.datasets_table(found)
     assert shown.loc[0, "1-NN error, ours"] == "0.300 :orange[▲\u00a0+0.005]"
     assert shown.loc[0, "Same sizes here"] == "✓"
     assert shown.loc[1, "1-NN error, ours"] == "not computed yet"
     timed = runtime_rows(tmp_path)
     assert timed.loc[2, "ratio"] == pytest.approx(2.0)  # half the seconds for a quarter of the iterations
-    assert facts.runtime_table(timed).loc[2, "Ours / paper, an iteration"] == ":orange[▲ 2.00]"
-    assert "On" not in facts.runtime_table(timed)
+    assert datasets_and_runtime.runtime_table(timed).loc[2, "Ours / paper, an iteration"] == ":orange[▲ 2.00]"
+    assert "On" not in datasets_and_runtime.runtime_table(timed)
     elsewhere = timed.assign(machine=["8-core CPU", *timed["machine"][1:]], threads=4, date="2026-01-02")
-    assert facts.runtime_table(elsewhere).loc[0, "On"] == "8-core CPU, 4 threads, 2026-01-02"
-    monkeypatch.setattr(facts, "FOLDER", tmp_path)
+    assert datasets_and_runtime.runtime_table(elsewhere).loc[0, "On"] == "8-core CPU, 4 threads, 2026-01-02"
+    monkeypatch.setattr(datasets_and_runtime, "FOLDER", tmp_path)
     said = words(page(show="runtime"))
     assert "not measured yet" in said
     assert "Ours were measured on a 2-core CPU, 2 threads, 2026-01-01." in said

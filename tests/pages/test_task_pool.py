@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import streamlit as st
 
-from pages.components.inspect import task_pool as module
+from pages.components import task_pool as module
 from pages.components.inspect import waiting
 from pages.components.task_pool import Task, TaskPool
 
@@ -20,80 +20,80 @@ def endless(begun: threading.Event):
     def work(task: Task) -> None:
         while True:
             begun.set()
-            task.say("counting")
+            task.report("counting")
 
     return work
 
 
 def test_stop_ends_the_work_and_asking_again_does_not_begin_it_anew() -> None:
     pool, begun = TaskPool(), threading.Event()
-    task = pool.ask("work", "key", False, endless(begun), "ann")
+    task = pool.submit("work", "key", "small", endless(begun), "ann")
     assert begun.wait(PATIENCE)
-    task.leave("ann")
-    assert pool.ask("work", "key", False, endless(begun), "ann") is task  # the page runs again and asks as before
+    task.stop("ann")
+    assert pool.submit("work", "key", "small", endless(begun), "ann") is task  # the page runs again and asks as before
     assert task.wait(PATIENCE)
     assert task.problem == "stopped on request"
-    assert pool.ask("work", "key", False, endless(begun), "ann") is task
+    assert pool.submit("work", "key", "small", endless(begun), "ann") is task
     pool.forget("work", "key", "ann")
-    again = pool.ask("work", "key", False, lambda task: "done")
+    again = pool.submit("work", "key", "small", lambda task: "done")
     assert again.wait(PATIENCE)
     assert again.result == "done"
 
 
 def test_what_nobody_wants_is_dropped_and_begun_anew_when_it_is_wanted() -> None:
     pool, begun = TaskPool(), threading.Event()
-    first = pool.ask("work", 1, False, endless(begun), "ann", instead=True)
+    first = pool.submit("work", 1, "small", endless(begun), "ann", supersede=True)
     assert begun.wait(PATIENCE)
-    second = pool.ask("work", 2, False, lambda task: "second", "ann", instead=True)
+    second = pool.submit("work", 2, "small", lambda task: "second", "ann", supersede=True)
     assert second.wait(PATIENCE)
-    assert first.dropped
-    assert pool.ask("work", 1, False, lambda task: "first", "ann", instead=True) is not first
+    assert first.abandoned
+    assert pool.submit("work", 1, "small", lambda task: "first", "ann", supersede=True) is not first
 
 
 def test_what_one_stops_goes_on_for_another_until_they_stop_it_too() -> None:
     pool, begun = TaskPool(), threading.Event()
-    task = pool.ask("work", "key", False, endless(begun), "ann")
-    assert pool.ask("work", "key", False, endless(begun), "bob") is task
-    task.leave("ann")
-    hers = pool.ask("work", "key", False, endless(begun), "ann")
+    task = pool.submit("work", "key", "small", endless(begun), "ann")
+    assert pool.submit("work", "key", "small", endless(begun), "bob") is task
+    task.stop("ann")
+    hers = pool.submit("work", "key", "small", endless(begun), "ann")
     assert (hers.done, hers.stopped, hers.problem) == (True, True, "stopped on request")
     assert not task.stopped
     pool.forget("work", "key", "ann")
-    assert pool.ask("work", "key", False, endless(begun), "ann") is task
-    task.leave("bob")
+    assert pool.submit("work", "key", "small", endless(begun), "ann") is task
+    task.stop("bob")
     assert not task.stopped
-    task.leave("ann")
+    task.stop("ann")
     assert task.wait(PATIENCE)
     assert task.problem == "stopped on request"
 
 
 def test_what_others_have_stopped_is_begun_anew_for_whoever_asks() -> None:
     pool, begun = TaskPool(), threading.Event()
-    task = pool.ask("work", "key", False, endless(begun), "ann")
-    task.leave("ann")
+    task = pool.submit("work", "key", "small", endless(begun), "ann")
+    task.stop("ann")
     assert task.wait(PATIENCE)
-    again = pool.ask("work", "key", False, lambda task: "done", "bob")
+    again = pool.submit("work", "key", "small", lambda task: "done", "bob")
     assert again.wait(PATIENCE)
     assert again.result == "done"
 
 
 def test_who_has_not_looked_lately_does_not_wait_any_more(monkeypatch) -> None:
     pool, begun = TaskPool(), threading.Event()
-    task = pool.ask("work", "key", False, endless(begun), "ann")
-    pool.ask("work", "key", False, endless(begun), "bob")
-    monkeypatch.setattr(module, "LATELY", -1.0)
-    task.leave("ann")
+    task = pool.submit("work", "key", "small", endless(begun), "ann")
+    pool.submit("work", "key", "small", endless(begun), "bob")
+    monkeypatch.setattr(module, "WAITING_SECONDS", -1.0)
+    task.stop("ann")
     assert task.wait(PATIENCE)
     assert task.stopped
 
 
 def test_what_one_goes_on_from_is_kept_for_another() -> None:
     pool, begun = TaskPool(), threading.Event()
-    shared = pool.ask("work", 1, False, endless(begun), "ann", instead=True)
-    pool.ask("work", 1, False, endless(begun), "bob", instead=True)
-    pool.ask("work", 2, False, lambda task: None, "ann", instead=True)
+    shared = pool.submit("work", 1, "small", endless(begun), "ann", supersede=True)
+    pool.submit("work", 1, "small", endless(begun), "bob", supersede=True)
+    pool.submit("work", 2, "small", lambda task: None, "ann", supersede=True)
     assert shared.wanted
-    pool.ask("work", 2, False, lambda task: None, "bob", instead=True)
+    pool.submit("work", 2, "small", lambda task: None, "bob", supersede=True)
     assert not shared.wanted
 
 
@@ -125,7 +125,7 @@ def fail() -> None:
 def test_a_finished_task_keeps_no_dataset_it_worked_on(ends: Callable[[], None]) -> None:
     pool, data = TaskPool(), Dataset()
     known = weakref.ref(data)
-    task = pool.ask("work", 1, False, using(data, ends), "ann", instead=True)
+    task = pool.submit("work", 1, "small", using(data, ends), "ann", supersede=True)
     assert task.wait(PATIENCE)
     del data
     assert gone(known)
@@ -133,10 +133,10 @@ def test_a_finished_task_keeps_no_dataset_it_worked_on(ends: Callable[[], None])
 
 def test_nothing_is_kept_of_a_visitor_whose_work_is_done_and_thrown_away() -> None:
     pool = TaskPool()
-    task = pool.ask("work", 1, False, lambda task: None, "ann", instead=True)
+    task = pool.submit("work", 1, "small", lambda task: None, "ann", supersede=True)
     assert task.wait(PATIENCE)
     pool.forget("work", 1)
-    pool.ask("work", 2, False, lambda task: None, "bob")
+    pool.submit("work", 2, "small", lambda task: None, "bob")
     known = weakref.ref(task)
     del task
     assert gone(known)

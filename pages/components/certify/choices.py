@@ -15,7 +15,8 @@ from arml_core.datasets.table.encoding import text_encoding
 from arml_core.learners.registry import LEARNERS, LearnerEntry
 from arml_core.vocabulary import NORMS, VERDICTS
 
-from ..address import Choices, flag, keys_of, one_of, real, several_of, whole
+from ..address import Choices, flag, one_of, real, several_of, whole
+from ..bound_widgets import BoundWidgets
 from .samples import SAMPLES
 
 STEPS = ("rows", "columns", "metric")
@@ -34,7 +35,7 @@ LARGEST_RADIUS = 1e150
 
 
 @dataclass(frozen=True)
-class Asked:
+class CertifyView:
     """The choices. `read`, `use` are keyword arguments of `read_table` and `select` for the (reference) file, `qread`,
     `quse` the same for the query file; files and jobs are named by their content.
     """
@@ -190,10 +191,10 @@ def _takes(entry: LearnerEntry, name: str, value: Any) -> bool:
     return True
 
 
-def parameters_of(asked: Asked) -> dict[str, Any]:
+def parameters_of(view: CertifyView) -> dict[str, Any]:
     """Of the chosen parameters those that the chosen learner takes; the rest are its defaults."""
-    entry = LEARNERS[asked.metric]
-    return {name: value for name, value in asked.params.items() if _takes(entry, name, value)}
+    entry = LEARNERS[view.metric]
+    return {name: value for name, value in view.params.items() if _takes(entry, name, value)}
 
 
 def _written(value: Mapping[str, Any]) -> str:
@@ -230,24 +231,19 @@ READERS: dict[str, Callable[[str], Any]] = {
 }
 CHOICES = Choices(
     "certify",
-    Asked(),
+    CertifyView(),
     READERS,
     dict.fromkeys(("read", "qread", "use", "quse", "costs", "params"), _written)
     | {"frozen": lambda names: json.dumps(names, ensure_ascii=False)},
 )
 
 
-def current() -> Asked:
-    return CHOICES.current()
+current = CHOICES.current
+update_display = CHOICES.update
 
 
-def look(**changes: Any) -> None:
-    """Change what is looked at; the results stay."""
-    CHOICES.update(**changes)
-
-
-def change(**changes: Any) -> None:
-    """Change what is computed; results of other choices are put away (they are found again when asked for)."""
+def update_inputs(**changes: Any) -> None:
+    """Change what is computed: the results of other choices are put away (they are found again when asked for)."""
     CHOICES.update(**{"jobs": (), "row": None, "eps": None, **changes})
 
 
@@ -257,13 +253,5 @@ def open_steps(are_open: bool) -> None:
         st.session_state[f"cf_open_{step}"] = are_open
 
 
-bound = keys_of("cf")
-
-
-def set_field(name: str, looks: bool = False) -> Callable[[], None]:
-    """A callback that takes over the widget's value."""
-
-    def callback() -> None:
-        (look if looks else change)(**{name: st.session_state[f"cf_{name}"]})
-
-    return callback
+WIDGETS = BoundWidgets("cf", update_inputs)
+DISPLAY_WIDGETS = BoundWidgets("cf", update_display)

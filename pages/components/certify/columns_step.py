@@ -8,7 +8,7 @@ import streamlit as st
 from arml_core.datasets.table import ONE_HOT_MEANING, Table, label_candidates
 
 from ..markdown import escaped
-from .choices import SCALINGS, SIZES, Asked, bound, change, current, set_field
+from .choices import WIDGETS, CertifyView, current, update_inputs
 from .prepare import PreparedTable, frozen_columns, known_options
 from .problems import show_problems, take_remedy
 from .sources import Sources
@@ -29,34 +29,34 @@ ANSWERED = {
 NO_LABEL = "No labels: certify the predictions"
 
 
-def summary(asked: Asked, prepared: PreparedTable | None) -> str:
+def summary(view: CertifyView, prepared: PreparedTable | None) -> str:
     """The step in a few words, for its heading."""
     if prepared is None or prepared.dataset is None or prepared.layout is None:
         return "what each column is for"
     dataset = prepared.dataset
-    label = f", label {escaped(str(asked.use.get('label', '')))}" if asked.mode != "run" else ""
-    n_frozen = len(frozen_columns(asked, prepared.layout))
+    label = f", label {escaped(str(view.use.get('label', '')))}" if view.mode != "run" else ""
+    n_frozen = len(frozen_columns(view, prepared.layout))
     frozen = f", {n_frozen} frozen" if n_frozen else ""
     features = "1 feature" if dataset.n_features == 1 else f"{dataset.n_features:,} features"
     return f"{features}, {dataset.n_classes} classes{label}{frozen}"
 
 
-def show_columns_step(asked: Asked, sources: Sources, prepared: PreparedTable) -> None:
+def show_columns_step(view: CertifyView, sources: Sources, prepared: PreparedTable) -> None:
     """Label, columns, categories, frozen features, scaling and costs, and what is wrong with them."""
-    if sources.reference is not None and sources.reference.table is not None and asked.mode != "run":
-        _show_reference(asked, sources.reference.table)
+    if sources.reference is not None and sources.reference.table is not None and view.mode != "run":
+        _show_reference(view, sources.reference.table)
     show_problems(prepared.problems, "file", lambda remedy: take_remedy("file", remedy))
     if prepared.layout is None or prepared.dataset is None:
         return
-    if sources.query is not None and sources.query.table is not None and asked.mode != "one":
-        _show_query_label(asked, sources.query.table, prepared)
+    if sources.query is not None and sources.query.table is not None and view.mode != "one":
+        _show_query_label(view, sources.query.table, prepared)
     show_problems(prepared.query_problems, "query", lambda remedy: take_remedy("query", remedy))
-    _show_threat(asked, prepared)
+    _show_threat(view, prepared)
     _show_counts(prepared)
 
 
-def _show_reference(asked: Asked, table: Table) -> None:
-    use = known_options(table, asked.use)
+def _show_reference(view: CertifyView, table: Table) -> None:
+    use = known_options(table, view.use)
     label, left_out, encoded = st.columns(3, gap="medium")
     candidates = label_candidates(table)
     with label:
@@ -64,7 +64,7 @@ def _show_reference(asked: Asked, table: Table) -> None:
             "Label",
             candidates,
             index=None,
-            key=bound("use_label", use.get("label")),
+            key=WIDGETS.key("use_label", use.get("label")),
             on_change=_use_label,
             placeholder="Choose one",
             help="The column with the class of each row.",
@@ -74,8 +74,8 @@ def _show_reference(asked: Asked, table: Table) -> None:
         st.multiselect(
             "Leave columns out",
             others,
-            key=bound("use_drop", [name for name in use.get("drop", ()) if name in others]),
-            on_change=_use_columns,
+            key=WIDGETS.key("use_drop", [name for name in use.get("drop", ()) if name in others]),
+            on_change=_use,
             args=("drop",),
             placeholder="None",
         )
@@ -83,59 +83,56 @@ def _show_reference(asked: Asked, table: Table) -> None:
         st.multiselect(
             "Encode as categories",
             [name for name in others if name not in use.get("drop", ())],
-            key=bound("use_one_hot", [name for name in use.get("one_hot", ()) if name in others]),
-            on_change=_use_columns,
+            key=WIDGETS.key("use_one_hot", [name for name in use.get("one_hot", ()) if name in others]),
+            on_change=_use,
             args=("one_hot",),
             placeholder="None",
             help=ONE_HOT_MEANING,
         )
     for name, words in ANSWERED.items():
         if use.get(name):
-            st.toggle(words, key=bound(f"use_{name}", True), on_change=_use_flag, args=(name,))
+            st.toggle(words, key=WIDGETS.key(f"use_{name}", True), on_change=_use, args=(name,))
 
 
 def _use_label() -> None:
-    label = st.session_state["cf_use_label"]
+    label = WIDGETS.value("use_label")
     use = {name: value for name, value in current().use.items() if name not in ("label", "labels_are_classes")}
     drop = tuple(name for name in use.get("drop", ()) if name != label)
-    change(use={**use, **({"drop": drop} if drop else {}), **({} if label is None else {"label": label})})
+    update_inputs(use={**use, **({"drop": drop} if drop else {}), **({} if label is None else {"label": label})})
 
 
-def _use_columns(name: str) -> None:
+def _use(name: str) -> None:
+    """Take over chosen columns or a flag; nothing chosen is no option."""
     use = {key: value for key, value in current().use.items() if key != name}
-    chosen = tuple(st.session_state[f"cf_use_{name}"])
-    change(use={**use, **({name: chosen} if chosen else {})})
+    chosen = WIDGETS.value(f"use_{name}")
+    value = chosen if isinstance(chosen, bool) else tuple(chosen)
+    update_inputs(use={**use, **({name: value} if value else {})})
 
 
-def _use_flag(name: str) -> None:
-    use = {key: value for key, value in current().use.items() if key != name}
-    change(use={**use, **({name: True} if st.session_state[f"cf_use_{name}"] else {})})
-
-
-def _show_query_label(asked: Asked, table: Table, prepared: PreparedTable) -> None:
+def _show_query_label(view: CertifyView, table: Table, prepared: PreparedTable) -> None:
     assert prepared.layout is not None
     features = {column.name for column in prepared.layout.columns} | set(prepared.layout.feature_names)
     own = prepared.layout.label
     options = [None, *(name for name in table.names if name not in features)]
-    label = asked.quse.get("label", own)
-    value = label if label in options and asked.quse.get("labelled") is not False else None
+    label = view.quse.get("label", own)
+    value = label if label in options and view.quse.get("labelled") is not False else None
     st.columns(3, gap="medium")[0].selectbox(
         "Label of the query rows",
         options,
         format_func=lambda name: NO_LABEL if name is None else name,
-        key=bound("quse_label", value),
+        key=WIDGETS.key("quse_label", value),
         on_change=_use_query_label,
         help="With labels, a row that is classified wrongly has radius 0. Without, the answer itself is certified.",
     )
 
 
 def _use_query_label() -> None:
-    label = st.session_state["cf_quse_label"]
+    label = WIDGETS.value("quse_label")
     rest = {name: value for name, value in current().quse.items() if name not in ("label", "labelled")}
-    change(quse={**rest, **({"labelled": False} if label is None else {"label": label})})
+    update_inputs(quse={**rest, **({"labelled": False} if label is None else {"label": label})})
 
 
-def _show_threat(asked: Asked, prepared: PreparedTable) -> None:
+def _show_threat(view: CertifyView, prepared: PreparedTable) -> None:
     assert prepared.layout is not None
     columns = [column.name for column in prepared.layout.columns]
     frozen, scaling, size = st.columns(3, gap="medium")
@@ -143,46 +140,37 @@ def _show_threat(asked: Asked, prepared: PreparedTable) -> None:
         st.multiselect(
             "Frozen: cannot change",
             columns,
-            key=bound("frozen", frozen_columns(asked, prepared.layout)),
-            on_change=lambda: change(frozen=tuple(st.session_state["cf_frozen"])),
+            **WIDGETS.bind("frozen", frozen_columns(view, prepared.layout), tuple),
             placeholder="None",
             help="Features that nobody can change, such as an age. Changes that would need them are not looked for.",
         )
-    if asked.mode != "run":
+    if view.mode != "run":
         with scaling:
-            st.selectbox(
+            WIDGETS.selectbox(
                 "Scale the features",
-                SCALINGS,
-                format_func=SCALING_TITLES.__getitem__,
-                key=bound("scaling", asked.scaling),
-                on_change=set_field("scaling"),
+                "scaling",
+                view.scaling,
+                SCALING_TITLES,
                 help="Nearest neighbours compare all features together, so they should be of similar size.",
             )
     with size:
-        st.selectbox(
-            "Measure a change",
-            SIZES,
-            format_func=SIZE_TITLES.__getitem__,
-            key=bound("size", asked.size),
-            on_change=set_field("size"),
-            help=SIZE_WORDS[asked.size],
-        )
-    if asked.size != "scaled":
-        st.caption(SIZE_WORDS[asked.size])
-    if asked.size == "own":
-        _show_costs(asked, columns)
+        WIDGETS.selectbox("Measure a change", "size", view.size, SIZE_TITLES, help=SIZE_WORDS[view.size])
+    if view.size != "scaled":
+        st.caption(SIZE_WORDS[view.size])
+    if view.size == "own":
+        _show_costs(view, columns)
 
 
-def _show_costs(asked: Asked, columns: list[str]) -> None:
-    frame = pd.DataFrame({"feature": columns, "cost": [float(asked.costs.get(name, 1.0)) for name in columns]})
+def _show_costs(view: CertifyView, columns: list[str]) -> None:
+    frame = pd.DataFrame({"feature": columns, "cost": [float(view.costs.get(name, 1.0)) for name in columns]})
     key = f"cf_costs_{abs(hash((tuple(columns), tuple(frame['cost']))))}"
 
     def take_over() -> None:
-        costs = dict(asked.costs)
+        costs = dict(view.costs)
         for position, edit in st.session_state[key]["edited_rows"].items():
             if edit.get("cost") is not None:
                 costs[columns[int(position)]] = float(edit["cost"])
-        change(costs={name: cost for name, cost in costs.items() if cost != 1.0})
+        update_inputs(costs={name: cost for name, cost in costs.items() if cost != 1.0})
 
     st.data_editor(
         frame,

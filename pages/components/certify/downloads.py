@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
@@ -14,8 +14,9 @@ from arml_core.learners.registry import LEARNERS
 from arml_core.report import changed_csv, html_report, verdict_csv
 
 from ..address import link_to
+from ..formula import show_formula
 from ..on_demand import on_demand
-from .choices import CHOICES, Asked
+from .choices import CHOICES, CertifyView
 from .prepare import PreparedTable, frozen_columns, known_options
 from .results import CertifyJobs, Results
 from .snippet import python_lines
@@ -32,44 +33,43 @@ $s_k$ is the feature's scale.
 
 
 def show_downloads(
-    asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs, results: Results, radius: float
+    view: CertifyView, sources: Sources, prepared: PreparedTable, work: CertifyJobs, results: Results, radius: float
 ) -> None:
     """Buttons; a file is made when it is asked for."""
     title = title_of(sources)
     name = title.rsplit(".", 1)[0] or "file"
     with st.container(horizontal=True, key="cf_downloads"):
-        st.download_button(
+        _file_button(
             "All verdicts (CSV)",
-            data=lambda: verdict_csv(results.rows, radius, results.flips()[1]).encode("utf-8-sig"),
-            file_name=f"{name}-verdicts.csv",
-            mime="text/csv",
+            lambda: verdict_csv(results.rows, radius, results.flips()[1]).encode("utf-8-sig"),
+            f"{name}-verdicts.csv",
+            "Every row with its interval, its verdict at ε and the change that flips it. Safe in a spreadsheet.",
             key="cf_verdicts_csv",
-            on_click="ignore",
-            help="Every row with its interval, its verdict at ε and the change that flips it. Safe in a spreadsheet.",
         )
-        st.download_button(
+        _file_button(
             "Changed rows (CSV)",
-            data=lambda: changed_csv(results.rows, results.flips()[1]).encode("utf-8-sig"),
-            file_name=f"{name}-changed.csv",
-            mime="text/csv",
-            key="cf_changed_csv",
-            on_click="ignore",
-            help="The changed rows under the file's own column names: load them as a query file and each gets another "
+            lambda: changed_csv(results.rows, results.flips()[1]).encode("utf-8-sig"),
+            f"{name}-changed.csv",
+            "The changed rows under the file's own column names: load them as a query file and each gets another "
             "answer.",
+            key="cf_changed_csv",
         )
-        st.download_button(
+        _file_button(
             "Report (HTML)",
-            data=lambda: report_text(asked, sources, prepared, work, results, radius).encode(),
-            file_name=f"{name}-report.html",
-            mime="text/html",
+            lambda: report_text(view, sources, prepared, work, results, radius).encode(),
+            f"{name}-report.html",
+            "One file that opens without a network.",
             key="cf_report",
-            on_click="ignore",
-            help="One file that opens without a network.",
         )
+
+
+def _file_button(label: str, data: Callable[[], bytes], name: str, meaning: str, key: str) -> None:
+    mime = "text/html" if name.endswith(".html") else "text/csv"
+    st.download_button(label, data=data, file_name=name, mime=mime, key=key, on_click="ignore", help=meaning)
 
 
 def report_text(
-    asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs, results: Results, radius: float
+    view: CertifyView, sources: Sources, prepared: PreparedTable, work: CertifyJobs, results: Results, radius: float
 ) -> str:
     """The report with everything it takes to repeat it."""
     rows, flips = results.flips()
@@ -79,23 +79,25 @@ def report_text(
     notes = [problem.message for problem in problems]
     if len(rows) < results.planned:
         notes.append(f"Only {len(rows):,} of {results.planned:,} rows were finished when this report was made.")
-    return html_report(title_of(sources), rows, radius, flips, settings_of(asked, sources, prepared, work), notes)
+    return html_report(title_of(sources), rows, radius, flips, settings_of(view, sources, prepared, work), notes)
 
 
-def settings_of(asked: Asked, sources: Sources, prepared: PreparedTable, work: CertifyJobs) -> list[tuple[str, str]]:
+def settings_of(
+    view: CertifyView, sources: Sources, prepared: PreparedTable, work: CertifyJobs
+) -> list[tuple[str, str]]:
     """How the verdicts came about, name and value."""
     assert prepared.dataset is not None
     assert prepared.layout is not None
     how = "each row against all the others (leave-one-out)" if prepared.leave_one_out else "query rows against these"
-    metric = work.run.title if "run" in (asked.mode, asked.metric) else LEARNERS[asked.metric].title
+    metric = work.run.title if "run" in (view.mode, view.metric) else LEARNERS[view.metric].title
     spec = work.spec
-    frozen = frozen_columns(asked, prepared.layout)
+    frozen = frozen_columns(view, prepared.layout)
     encoded = [column.name for column in prepared.layout.columns if column.categories is not None]
     certificate = spec.method + (f", {spec.budget:g} s a row" if spec.budget is not None else "")
     return [
-        *_files(asked, sources),
+        *_files(view, sources),
         ("Rows that vote", f"{len(prepared.dataset.y_train):,}, {how}"),
-        *_roles(asked, sources),
+        *_roles(view, sources),
         ("Features", ", ".join(prepared.dataset.feature_names)),
         *([("Encoded as categories", ", ".join(encoded))] if encoded else []),
         ("Scaling", prepared.dataset.scaling.kind),
@@ -111,19 +113,19 @@ def settings_of(asked: Asked, sources: Sources, prepared: PreparedTable, work: C
     ]
 
 
-def _files(asked: Asked, sources: Sources) -> list[tuple[str, str]]:
+def _files(view: CertifyView, sources: Sources) -> list[tuple[str, str]]:
     """The files, and how each was read where that was chosen."""
     found = []
-    for name, loaded, read in (("File", sources.reference, asked.read), ("Query file", sources.query, asked.qread)):
+    for name, loaded, read in (("File", sources.reference, view.read), ("Query file", sources.query, view.qread)):
         if loaded is not None:
             found.append((name, loaded.title + _written(read)))
     return found
 
 
-def _roles(asked: Asked, sources: Sources) -> list[tuple[str, str]]:
+def _roles(view: CertifyView, sources: Sources) -> list[tuple[str, str]]:
     """Which column is the label and which were left out, of each file."""
     found = []
-    for name, loaded, use in (("", sources.reference, asked.use), ("Query ", sources.query, asked.quse)):
+    for name, loaded, use in (("", sources.reference, view.use), ("Query ", sources.query, view.quse)):
         if loaded is None or loaded.table is None:
             continue
         known = known_options(loaded.table, use)
@@ -167,17 +169,16 @@ def title_of(sources: Sources) -> str:
     return "file" if loaded is None else loaded.title
 
 
-def show_details(asked: Asked, sources: Sources, work: CertifyJobs) -> None:
+def show_details(view: CertifyView, sources: Sources, work: CertifyJobs) -> None:
     """Formula, link and Python, behind expanders."""
-    if "formula" not in asked.hide:
-        with st.expander("The formula"):
-            st.markdown(FORMULA)
-    if "python" not in asked.hide:
-        on_demand("Copy link and Python", "cf_open_copy", lambda: _show_copy(asked, sources, work))
+    if "formula" not in view.hide:
+        show_formula(FORMULA)
+    if "python" not in view.hide:
+        on_demand("Copy link and Python", "cf_open_copy", lambda: _show_copy(view, sources, work))
 
 
-def _show_copy(asked: Asked, sources: Sources, work: CertifyJobs) -> None:
+def _show_copy(view: CertifyView, sources: Sources, work: CertifyJobs) -> None:
     st.markdown("This link opens the same view; a file that is not a sample opens for its owner only:")
     st.code(link_to(CHOICES.query()), language=None, wrap_lines=True)
     st.markdown("These lines compute the verdicts with `arml_core`:")
-    st.code(python_lines(asked, sources, work), language="python", wrap_lines=True)
+    st.code(python_lines(view, sources, work), language="python", wrap_lines=True)

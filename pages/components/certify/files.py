@@ -13,7 +13,7 @@ from arml_core.datasets.table import MAX_BYTES, Problems, Table, read_table
 from arml_core.datasets.table.problems import too_large
 
 from ..visitor import read_client, write_client
-from .choices import change, open_steps
+from .choices import open_steps, update_inputs
 from .samples import FOLDER, SAMPLES
 
 LONGEST_TITLE = 80
@@ -75,6 +75,6 @@ def choose_file(slot: str, file: str, use: Mapping[str, Any] | None = None) -> N
     """Make a file the (reference) file or the query file; what was said about the one before is forgotten."""
     open_steps(True)
     if slot == "file":
-        change(file=file, read={}, use=dict(use or {}), frozen=(), costs={})
+        update_inputs(file=file, read={}, use=dict(use or {}), frozen=(), costs={})
     else:
-        change(query=file, qread={}, quse=dict(use or {}))
+        update_inputs(query=file, qread={}, quse=dict(use or {}))

@@ -15,7 +15,7 @@ from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, para
 from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
 from ..visitor import write_client
-from .choices import Asked, bound, change, current, parameters_of, set_field
+from .choices import WIDGETS, CertifyView, current, parameters_of, update_inputs
 from .files import clean_title
 from .prepare import PreparedTable, method_of, neighbour_problems, threat_of
 from .problems import show_problems
@@ -29,54 +29,51 @@ METHOD_TITLES = {
 UPLOAD_REFUSED = "cf_refused_metric"
 
 
-def summary(asked: Asked, n_rows: int) -> str:
+def summary(view: CertifyView, n_rows: int) -> str:
     """The step in a few words, for its heading."""
-    metric = "the run's metric" if "run" in (asked.mode, asked.metric) else LEARNERS[asked.metric].title
-    return f"{metric}, K = {asked.k}, {norm_name(asked.norm)}, {method_of(asked, n_rows)}"
+    metric = "the run's metric" if "run" in (view.mode, view.metric) else LEARNERS[view.metric].title
+    return f"{metric}, K = {view.k}, {norm_name(view.norm)}, {method_of(view, n_rows)}"
 
 
-def show_metric_step(asked: Asked, prepared: PreparedTable) -> None:
+def show_metric_step(view: CertifyView, prepared: PreparedTable) -> None:
     """The choices of this step, what stands against them, and the button."""
     assert prepared.rows is not None
     assert prepared.layout is not None
     columns = st.columns([1.4, 0.7, 0.8, 1.6], gap="medium")
     with columns[0]:
-        _show_metric(asked)
+        _show_metric(view)
     with columns[1]:
         st.number_input(
             "Neighbours (K)",
             1,
             999,
-            key=bound("k", asked.k),
+            key=WIDGETS.key("k", view.k),
             on_change=_set_k,
             help="How many nearest rows vote. The smallest class number wins a tied vote.",
         )
     with columns[2]:
-        st.selectbox(
+        WIDGETS.selectbox(
             "Length of a change",
-            list(NORMS),
-            format_func=norm_name,
-            key=bound("norm", asked.norm),
-            on_change=set_field("norm"),
+            "norm",
+            view.norm,
+            {name: norm_name(name) for name in NORMS},
             help=NORM_HELP,
         )
     with columns[3]:
-        _show_method(asked, len(prepared.rows.X))
-    if asked.metric == "run" and asked.mode != "run":
-        _show_saved_metrics(asked, prepared)
-    elif asked.mode != "run":
-        _show_parameters(asked)
+        _show_method(view, len(prepared.rows.X))
+    if view.metric == "run" and view.mode != "run":
+        _show_saved_metrics(view, prepared)
+    elif view.mode != "run":
+        _show_parameters(view)
     if prepared.rows.y is not None:
-        st.segmented_control(
+        WIDGETS.segmented_control(
             "What must not change?",
-            (True, False),
-            required=True,
-            format_func={True: "The right answer", False: "The answer, right or wrong"}.__getitem__,
-            key=bound("labels", asked.labels),
-            on_change=set_field("labels"),
+            "labels",
+            view.labels,
+            {True: "The right answer", False: "The answer, right or wrong"},
             help="With the right answer, a row that is classified wrongly has radius 0.",
         )
-    if _is_allowed(asked, prepared):
+    if _is_allowed(view, prepared):
         n = len(prepared.rows.X)
         st.button(
             f"Certify {n:,} {'row' if n == 1 else 'rows'}",
@@ -89,18 +86,18 @@ def show_metric_step(asked: Asked, prepared: PreparedTable) -> None:
         st.error(escaped(st.session_state[REFUSED]))
 
 
-def _is_allowed(asked: Asked, prepared: PreparedTable) -> bool:
+def _is_allowed(view: CertifyView, prepared: PreparedTable) -> bool:
     """Whether it can be started; says why not."""
     assert prepared.layout is not None
     try:
-        threat_of(asked, prepared.layout)
+        threat_of(view, prepared.layout)
     except ValueError as reason:
         words = str(reason)
         st.error(escaped(words[:1].upper() + words[1:] + "."))
         return False
-    if asked.metric == "run" and asked.mode != "run" and not asked.run:
+    if view.metric == "run" and view.mode != "run" and not view.run:
         return False
-    found = neighbour_problems(asked, prepared)
+    found = neighbour_problems(view, prepared)
     show_problems(found, "metric", lambda remedy: None)
     if found:
         with st.container(horizontal=True):
@@ -113,26 +110,26 @@ def _is_allowed(asked: Asked, prepared: PreparedTable) -> bool:
 def _mend(remedy: Remedy) -> None:
     """Carry out what the problem of too few rows offers."""
     names = {"n_neighbors": "k", "method": "method"}
-    change(**{names[option]: value for option, value in remedy.options.items()})
+    update_inputs(**{names[option]: value for option, value in remedy.options.items()})
 
 
 def _set_k() -> None:
     """A certificate that the new K does not allow gives way to the best one."""
-    asked, k = current(), int(st.session_state["cf_k"])
-    fits = asked.method == "auto" or METHODS[asked.method].allows(k)
-    change(k=k, method=asked.method if fits else "auto")
+    view, k = current(), int(WIDGETS.value("k"))
+    fits = view.method == "auto" or METHODS[view.method].allows(k)
+    update_inputs(k=k, method=view.method if fits else "auto")
 
 
-def _show_metric(asked: Asked) -> None:
-    if asked.mode == "run":
+def _show_metric(view: CertifyView) -> None:
+    if view.mode == "run":
         st.text_input("Metric", "That of the saved run", disabled=True, key="cf_metric_of_run")
         return
-    st.selectbox(
+    WIDGETS.selectbox(
         "Metric",
-        (*LEARNERS, "run"),
-        format_func=_metric_title,
-        key=bound("metric", asked.metric),
-        on_change=lambda: change(metric=st.session_state["cf_metric"], params={}),
+        "metric",
+        view.metric,
+        {name: _metric_title(name) for name in (*LEARNERS, "run")},
+        {"params": {}},
         help="How near two rows are. A metric can be trained here so that small changes flip fewer rows.",
     )
 
@@ -143,22 +140,15 @@ def _metric_title(name: str) -> str:
     return "Euclidean (nothing to train)" if name == "euclidean" else f"{LEARNERS[name].title} (trained on these rows)"
 
 
-def _show_method(asked: Asked, n_rows: int) -> None:
-    norm = NORMS[asked.norm].p
-    allowed = [name for name, support in METHODS.items() if support.allows(asked.k) and norm in support.norms]
-    options = ["auto", *(name for name in METHOD_TITLES if name in allowed)]
-    if asked.method not in options:
-        change(method="auto")
-        asked = current()
-    chosen = method_of(asked, n_rows)
-    st.selectbox(
-        "Certificate",
-        options,
-        format_func=METHOD_TITLES.__getitem__,
-        key=bound("method", asked.method),
-        on_change=set_field("method"),
-        help=f"Now: {METHOD_WORDS[chosen].effect}.",
-    )
+def _show_method(view: CertifyView, n_rows: int) -> None:
+    norm = NORMS[view.norm].p
+    allowed = [name for name, support in METHODS.items() if support.allows(view.k) and norm in support.norms]
+    options = {name: title for name, title in METHOD_TITLES.items() if name in ("auto", *allowed)}
+    if view.method not in options:
+        update_inputs(method="auto")
+        view = current()
+    chosen = method_of(view, n_rows)
+    WIDGETS.selectbox("Certificate", "method", view.method, options, help=f"Now: {METHOD_WORDS[chosen].effect}.")
     if chosen == "search":
         st.number_input(
             "Seconds a row",
@@ -166,28 +156,27 @@ def _show_method(asked: Asked, n_rows: int) -> None:
             60.0,
             step=0.1,
             format="%.2f",
-            key=bound("budget", asked.budget),
-            on_change=set_field("budget"),
+            **WIDGETS.bind("budget", view.budget),
             help="More time narrows the interval between what is proved and what was found.",
         )
 
 
-def _show_parameters(asked: Asked) -> None:
+def _show_parameters(view: CertifyView) -> None:
     """The parameters people change; the rest is on the Train page."""
-    entry = LEARNERS[asked.metric]
+    entry = LEARNERS[view.metric]
     common = [parameter for parameter in entry.parameters if not parameter.advanced]
     if entry.name == "euclidean":
         return
     st.caption(f"{entry.summary} Trained in the background; all settings are on the Train page.")
     with st.container(horizontal=True):
         for parameter in common:
-            _show_parameter(asked, parameter)
+            _show_parameter(view, parameter)
         if entry.seeded:
-            st.number_input("Seed", 0, 9999, key=bound("seed", asked.seed), on_change=set_field("seed"), width=160)
+            st.number_input("Seed", 0, 9999, **WIDGETS.bind("seed", view.seed), width=160)
 
 
-def _show_parameter(asked: Asked, parameter: Parameter) -> None:
-    value = parameters_of(asked).get(parameter.name, parameter.default)
+def _show_parameter(view: CertifyView, parameter: Parameter) -> None:
+    value = parameters_of(view).get(parameter.name, parameter.default)
     whole = parameter.kind == "int"
     kind = int if whole else float
     st.number_input(
@@ -195,7 +184,7 @@ def _show_parameter(asked: Asked, parameter: Parameter) -> None:
         min_value=kind(parameter.low),
         max_value=None if parameter.high is None else kind(parameter.high),
         step=1 if whole else 0.1,
-        key=bound(f"param_{parameter.name}", value if value is None else kind(value)),
+        key=WIDGETS.key(f"param_{parameter.name}", value if value is None else kind(value)),
         on_change=_set_parameter,
         args=(parameter.name,),
         help=parameter.help,
@@ -204,19 +193,19 @@ def _show_parameter(asked: Asked, parameter: Parameter) -> None:
 
 
 def _set_parameter(name: str) -> None:
-    asked = current()
-    default: Any = LEARNERS[asked.metric].parameter(name).default
-    value = st.session_state[f"cf_param_{name}"]
-    params = {key: kept for key, kept in asked.params.items() if key != name}
-    change(params={**params, **({} if value is None or value == default else {name: value})})
+    view = current()
+    default: Any = LEARNERS[view.metric].parameter(name).default
+    value = WIDGETS.value(f"param_{name}")
+    params = {key: kept for key, kept in view.params.items() if key != name}
+    update_inputs(params={**params, **({} if value is None or value == default else {name: value})})
 
 
-def _show_saved_metrics(asked: Asked, prepared: PreparedTable) -> None:
+def _show_saved_metrics(view: CertifyView, prepared: PreparedTable) -> None:
     """Runs of this visitor and of public datasets, or M from a file."""
     runs = saved_runs()
     left, right = st.columns(2, gap="medium")
     with left:
-        pick_run("Saved metric", runs, asked, "It must have been made for the same features in the same order.")
+        pick_run("Saved metric", runs, view, "It must have been made for the same features in the same order.")
     with right:
         st.file_uploader(
             "… or upload M (.npz or .csv, a square matrix for the scaled features)",
@@ -242,4 +231,4 @@ def _take_metric(prepared: PreparedTable) -> None:
     except (ValueError, OSError) as reason:
         st.session_state[UPLOAD_REFUSED] = str(reason)
         return
-    change(metric="run", run=job.id)
+    update_inputs(metric="run", run=job.id)

@@ -27,7 +27,7 @@ from arml_core.jobs import EvaluationSpec, PointsSpec
 from arml_core.jobs.uploads import points_content
 
 from ..visitor import read_client
-from .choices import Asked
+from .choices import CertifyView
 from .files import KEPT_FILES, KEPT_SECONDS, load
 from .sources import Sources, usable
 
@@ -56,27 +56,25 @@ class PreparedTable:
         return self.dataset is not None and self.rows is not None
 
 
-def prepare(asked: Asked, sources: Sources) -> PreparedTable:
+def prepare(view: CertifyView, sources: Sources) -> PreparedTable:
     """Choose columns of the files as asked; call it when `sources` are ready."""
     owner = read_client().visitor.tag
     none = Problems()
-    if asked.mode == "run":
+    if view.mode == "run":
         assert sources.dataset is not None
         dataset, layout, found = sources.dataset, layout_of(sources.dataset), none
     else:
-        chosen = _select(asked.file, owner, _key(asked.read), _key(asked.use), asked.scaling)
+        chosen = _select(view.file, owner, _key(view.read), _key(view.use), view.scaling)
         dataset = None
         if chosen.data is not None:
             assert sources.reference is not None
-            dataset = _dataset(
-                asked.file, owner, sources.reference.title, _key(asked.read), _key(asked.use), asked.scaling
-            )
+            dataset = _dataset(view.file, owner, sources.reference.title, _key(view.read), _key(view.use), view.scaling)
         layout, found = (chosen.data.layout if chosen.data is not None else None), chosen.problems
-        if asked.mode == "one":
+        if view.mode == "one":
             return PreparedTable(dataset, layout, chosen.data, True, found, none)
     if layout is None or dataset is None or not usable(sources.query):
         return PreparedTable(dataset, layout, None, False, found, none)
-    rows, more = _query(asked.query, owner, _key(asked.qread), _key(asked.quse), layout.to_json())
+    rows, more = _query(view.query, owner, _key(view.qread), _key(view.quse), layout.to_json())
     return PreparedTable(dataset, layout, rows, False, found, more)
 
 
@@ -121,43 +119,43 @@ def _query(file: str, owner: str, read: str, use: str, layout: str) -> SelectRes
     return apply_layout(Layout.from_json(layout), table, **wanted)
 
 
-def method_of(asked: Asked, n_rows: int) -> str:
+def method_of(view: CertifyView, n_rows: int) -> str:
     """The certificate that is computed; "auto" is the tightest one that takes a bearable time, and always allowed."""
-    if asked.method != "auto":
-        return asked.method
-    if asked.k == 1 and asked.norm == "l2":
+    if view.method != "auto":
+        return view.method
+    if view.k == 1 and view.norm == "l2":
         return "exact"
-    return "search" if asked.norm == "l2" and n_rows <= SEARCHED_ROWS else "votes"
+    return "search" if view.norm == "l2" and n_rows <= SEARCHED_ROWS else "votes"
 
 
-def frozen_columns(asked: Asked, layout: Layout) -> list[str]:
+def frozen_columns(view: CertifyView, layout: Layout) -> list[str]:
     """The frozen columns that are used; one that was left out since is not."""
     used = {column.name for column in layout.columns}
-    return [name for name in asked.frozen if name in used]
+    return [name for name in view.frozen if name in used]
 
 
-def threat_of(asked: Asked, layout: Layout) -> arml.ThreatModel:
+def threat_of(view: CertifyView, layout: Layout) -> arml.ThreatModel:
     """The norm, the frozen columns and the costs. ValueError if nothing may move."""
     columns = [column.name for column in layout.columns for _ in column.feature_names]
     numeric = np.array([column.categories is None for column in layout.columns for _ in column.feature_names])
-    frozen = [k for k, name in enumerate(columns) if name in asked.frozen]
+    frozen = [k for k, name in enumerate(columns) if name in view.frozen]
     costs = None
-    if asked.size == "file":
+    if view.size == "file":
         costs = np.where(numeric, layout.scaling.scale, 1.0)
-    elif asked.size == "own" and any(name in asked.costs for name in columns):
-        costs = np.array([asked.costs.get(name, 1.0) for name in columns])
-    threat = arml.ThreatModel(asked.norm, costs=costs, frozen=frozen or None)
+    elif view.size == "own" and any(name in view.costs for name in columns):
+        costs = np.array([view.costs.get(name, 1.0) for name in columns])
+    threat = arml.ThreatModel(view.norm, costs=costs, frozen=frozen or None)
     threat.resolve(len(columns))
     return threat
 
 
-def neighbour_problems(asked: Asked, prepared: PreparedTable) -> Problems:
+def neighbour_problems(view: CertifyView, prepared: PreparedTable) -> Problems:
     """What stands against K neighbours on these reference rows."""
     dataset, rows = prepared.dataset, prepared.rows
     assert dataset is not None
     assert rows is not None
-    method = method_of(asked, len(rows.X))
-    found = check_neighbors(dataset.class_names, dataset.y_train, asked.k, method, prepared.leave_one_out)
+    method = method_of(view, len(rows.X))
+    found = check_neighbors(dataset.class_names, dataset.y_train, view.k, method, prepared.leave_one_out)
     return Problems(found)
 
 
@@ -168,39 +166,30 @@ def _query_digest(file: str, owner: str, read: str, use: str, layout: str, label
     return points_content(rows.X, rows.y if labels else None)[0]
 
 
-def points_of(asked: Asked, prepared: PreparedTable) -> PointsSpec:
+def points_of(view: CertifyView, prepared: PreparedTable) -> PointsSpec:
     """The rows to certify as a job names them; those of a query file by their content."""
     assert prepared.layout is not None
     assert prepared.rows is not None
-    labels = asked.labels and prepared.rows.y is not None
+    labels = view.labels and prepared.rows.y is not None
     if prepared.leave_one_out:
-        return own_points(labels)
+        return PointsSpec("train", None, labels=labels)
     owner, layout = read_client().visitor.tag, prepared.layout.to_json()
-    digest = _query_digest(asked.query, owner, _key(asked.qread), _key(asked.quse), layout, labels)
+    digest = _query_digest(view.query, owner, _key(view.qread), _key(view.quse), layout, labels)
     return PointsSpec("given", None, digest, labels=labels)
 
 
-def certificate_of(asked: Asked, prepared: PreparedTable, run: str) -> EvaluationSpec:
+def certificate_of(view: CertifyView, prepared: PreparedTable, run: str) -> EvaluationSpec:
     """The certificate that these choices ask for. ValueError if there is no such certificate."""
     assert prepared.layout is not None
     assert prepared.rows is not None
-    method = method_of(asked, len(prepared.rows.X))
-    threat, points = threat_of(asked, prepared.layout), points_of(asked, prepared)
-    return EvaluationSpec("certify", run, asked.k, method, threat, points, asked.budget).normalised()
+    method = method_of(view, len(prepared.rows.X))
+    threat, points = threat_of(view, prepared.layout), points_of(view, prepared)
+    return EvaluationSpec("certify", run, view.k, method, threat, points, view.budget).normalised()
 
 
-def attack_of(asked: Asked, prepared: PreparedTable, run: str) -> EvaluationSpec | None:
+def attack_of(view: CertifyView, prepared: PreparedTable, run: str) -> EvaluationSpec | None:
     """The attack that goes with the certificate; None where that has an upper side of its own."""
-    certificate = certificate_of(asked, prepared, run)
+    certificate = certificate_of(view, prepared, run)
     if certificate.method not in LOWER_ONLY:
         return None
     return replace(certificate, kind="attack", method="whitebox").normalised()
-
-
-def points_title(rows: TableData) -> str:
-    return f"{len(rows.X):,} query rows"
-
-
-def own_points(labels: bool) -> PointsSpec:
-    """The reference rows themselves, each left out of its own vote."""
-    return PointsSpec("train", None, labels=labels)

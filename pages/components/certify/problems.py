@@ -10,7 +10,7 @@ from arml_core.datasets.table import Problem, Remedy
 from arml_core.jobs import DamagedFile, StoreError
 
 from ..markdown import escaped
-from .choices import change, current
+from .choices import current, update_inputs
 
 SHORT_REMEDY = 60
 OWN_CONTROL = ("no_label", "too_few_rows")
@@ -38,10 +38,10 @@ def show_problems(problems: Iterable[Problem], slot: str, take: Callable[[Remedy
 
 def take_remedy(slot: str, remedy: Remedy) -> None:
     """Carry a remedy out: the step it belongs to is repeated with its options."""
-    asked = current()
+    view = current()
     name = {"read": "read", "select": "use"}[remedy.step]
     name = name if slot == "file" else f"q{name}"
-    change(**{name: remedy.apply(getattr(asked, name))})
+    update_inputs(**{name: remedy.apply(getattr(view, name))})
 
 
 def _show_remedies(problem: Problem, key: str, take: Callable[[Remedy], None]) -> None:

@@ -7,8 +7,8 @@ import streamlit as st
 from arml_core.jobs import JobStatus, StoreError
 from arml_core.vocabulary import duration
 
+from ..job_words import interrupted, step_word, under_way
 from ..markdown import escaped
-from ..train.words import interrupted, step_word, under_way
 from ..visitor import read_client, write_client
 from .choices import current
 from .prepare import PreparedTable

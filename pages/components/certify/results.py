@@ -16,9 +16,9 @@ from arml_core.jobs.uploads import metric_digest
 from arml_core.radii import Radii
 from arml_core.report import CertifiedTable, Flips, counterfactuals
 
-from ..train.words import under_way
+from ..job_words import under_way
 from ..visitor import read_client
-from .choices import Asked, parameters_of
+from .choices import CertifyView, parameters_of
 from .files import KEPT_FILES, KEPT_SECONDS
 from .prepare import PreparedTable, attack_of, certificate_of
 
@@ -46,14 +46,14 @@ class CertifyJobs:
         return spec
 
 
-def certify_jobs(asked: Asked, prepared: PreparedTable) -> CertifyJobs | None:
+def certify_jobs(view: CertifyView, prepared: PreparedTable) -> CertifyJobs | None:
     """The jobs in the address; None if they are not here or are not what the rest of the address asks for."""
     client = read_client()
     try:
-        found = [client.status(job) for job in asked.jobs]
-        if not found or not _is_run_of(found[0], client, asked, prepared):
+        found = [client.status(job) for job in view.jobs]
+        if not found or not _is_run_of(found[0], client, view, prepared):
             return None
-        wanted = [certificate_of(asked, prepared, found[0].id), attack_of(asked, prepared, found[0].id)]
+        wanted = [certificate_of(view, prepared, found[0].id), attack_of(view, prepared, found[0].id)]
     except ValueError:  # a job that is not here, or choices that no job can have
         return None
     if [job.spec for job in found[1:]] != [spec for spec in wanted if spec is not None]:
@@ -61,17 +61,17 @@ def certify_jobs(asked: Asked, prepared: PreparedTable) -> CertifyJobs | None:
     return CertifyJobs(found[0], found[1], found[2] if len(found) == 3 else None)
 
 
-def _is_run_of(job: JobStatus, client: Client, asked: Asked, prepared: PreparedTable) -> bool:
+def _is_run_of(job: JobStatus, client: Client, view: CertifyView, prepared: PreparedTable) -> bool:
     """Whether a job is the training that the choices name, on the rows that vote."""
     assert prepared.dataset is not None
     fingerprint, spec = prepared.dataset.fingerprint, job.spec
     if not isinstance(spec, RunSpec) or spec.dataset != fingerprint:
         return False
-    if "run" in (asked.mode, asked.metric):
-        if job.id == asked.run or asked.mode == "run":
-            return job.id == asked.run
-        return spec.parameters.get("sha256") == _metric_digest(asked.run, client.visitor.tag)  # put to these rows
-    return spec == RunSpec(fingerprint, asked.metric, parameters_of(asked), asked.seed).normalised()
+    if "run" in (view.mode, view.metric):
+        if job.id == view.run or view.mode == "run":
+            return job.id == view.run
+        return spec.parameters.get("sha256") == _metric_digest(view.run, client.visitor.tag)  # put to these rows
+    return spec == RunSpec(fingerprint, view.metric, parameters_of(view), view.seed).normalised()
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -13,7 +13,7 @@ from arml_core.jobs import is_shared, upload_lifetime
 
 from ..markdown import escaped
 from ..visitor import read_client
-from .choices import MODES, Asked, bound, change, current, set_field
+from .choices import WIDGETS, CertifyView, current, update_inputs
 from .files import Loaded, choose_file, take_upload
 from .problems import show_problems, take_remedy
 from .samples import SAMPLES
@@ -36,12 +36,12 @@ ENCODINGS = ("utf-8-sig", "cp1252", "latin-1", "cp1251", "shift_jis", "gb18030",
 SEPARATORS = (",", ";", "\t", "|")
 
 
-def summary(asked: Asked, sources: Sources) -> str:
+def summary(view: CertifyView, sources: Sources) -> str:
     """The step in a few words, for its heading."""
     parts = [escaped(_named(loaded)) for loaded in (sources.reference, sources.query) if loaded is not None]
     if sources.run is not None:
         parts.insert(0, escaped(sources.run.title))
-    return " and ".join(parts) if parts else MODE_TITLES[asked.mode]
+    return " and ".join(parts) if parts else MODE_TITLES[view.mode]
 
 
 def _named(loaded: Loaded) -> str:
@@ -51,28 +51,21 @@ def _named(loaded: Loaded) -> str:
     return f"{loaded.title} ({n:,} {'row' if n == 1 else 'rows'})"
 
 
-def show_rows_step(asked: Asked, sources: Sources, missing: dict[str, str]) -> None:
+def show_rows_step(view: CertifyView, sources: Sources, missing: dict[str, str]) -> None:
     """The mode, the files and what is wrong with them."""
-    st.segmented_control(
-        "What is certified against what?",
-        MODES,
-        required=True,
-        format_func=MODE_TITLES.__getitem__,
-        key=bound("mode", asked.mode),
-        on_change=set_field("mode"),
-    )
-    st.caption(MODE_WORDS[asked.mode])
-    if asked.mode == "one":
-        _show_slot("file", asked, sources.reference, missing)
-    elif asked.mode == "two":
+    WIDGETS.segmented_control("What is certified against what?", "mode", view.mode, MODE_TITLES)
+    st.caption(MODE_WORDS[view.mode])
+    if view.mode == "one":
+        _show_slot("file", view, sources.reference, missing)
+    elif view.mode == "two":
         left, right = st.columns(2, gap="large")
         with left:
-            _show_slot("file", asked, sources.reference, missing, "Reference file")
+            _show_slot("file", view, sources.reference, missing, "Reference file")
         with right:
-            _show_slot("query", asked, sources.query, missing, "Query file")
+            _show_slot("query", view, sources.query, missing, "Query file")
     else:
-        _show_runs(asked, sources, missing)
-        _show_slot("query", asked, sources.query, missing, "Query file")
+        _show_runs(view, sources, missing)
+        _show_slot("query", view, sources.query, missing, "Query file")
     _show_keeping()
 
 
@@ -87,17 +80,17 @@ def _show_keeping() -> None:
         )
 
 
-def _show_slot(slot: str, asked: Asked, loaded: Loaded | None, missing: dict[str, str], title: str = "") -> None:
+def _show_slot(slot: str, view: CertifyView, loaded: Loaded | None, missing: dict[str, str], title: str = "") -> None:
     if slot in missing:
         st.error(missing[slot])
     if loaded is None:
-        _show_choosing(slot, asked, title or "Your file")
+        _show_choosing(slot, view, title or "Your file")
         return
     _show_file(slot, loaded, title)
     show_problems(loaded.problems, slot, lambda remedy: take_remedy(slot, remedy))
 
 
-def _show_choosing(slot: str, asked: Asked, title: str) -> None:
+def _show_choosing(slot: str, view: CertifyView, title: str) -> None:
     key = f"cf_upload_{slot}"
     st.file_uploader(
         title, type=None, key=key, on_change=take_upload, args=(slot, key), max_upload_size=MAX_BYTES >> 20
@@ -107,7 +100,7 @@ def _show_choosing(slot: str, asked: Asked, title: str) -> None:
         show_problems([refused], f"refused_{slot}", lambda remedy: None)
     elif refused:
         st.error(escaped(refused))
-    _show_samples(slot, asked)
+    _show_samples(slot, view)
     earlier = {u.digest: u for u in read_client().uploads() if u.kind == "file"}
     if earlier:
         st.selectbox(
@@ -121,10 +114,10 @@ def _show_choosing(slot: str, asked: Asked, title: str) -> None:
         )
 
 
-def _show_samples(slot: str, asked: Asked) -> None:
+def _show_samples(slot: str, view: CertifyView) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         for name, sample in SAMPLES.items():
-            if slot == "file" and name == "pumps" and asked.mode == "one":
+            if slot == "file" and name == "pumps" and view.mode == "one":
                 st.button(
                     "Take the sample: 98 pumps",
                     key="cf_sample_pumps",
@@ -171,14 +164,14 @@ def _show_reading(slot: str, loaded: Loaded) -> None:
     assert table is not None
 
     def choose(option: str) -> None:
-        change(**{name: {**getattr(current(), name), option: st.session_state[f"cf_{name}_{option}"]}})
+        update_inputs(**{name: {**getattr(current(), name), option: WIDGETS.value(f"{name}_{option}")}})
 
     def pick(label: str, option: str, values: tuple[Any, ...], value: Any, words: Any = str) -> None:
         st.selectbox(
             label,
             list(dict.fromkeys([*values, value])),
             format_func=words,
-            key=bound(f"{name}_{option}", value),
+            key=WIDGETS.key(f"{name}_{option}", value),
             on_change=choose,
             args=(option,),
         )
@@ -191,14 +184,14 @@ def _show_reading(slot: str, loaded: Loaded) -> None:
         ("Leave lines with too many or too few values out", "skip_ragged", bool(_option(name, "skip_ragged"))),
         ("Keep a first column of row numbers", "keep_row_numbers", bool(_option(name, "keep_row_numbers"))),
     ):
-        st.toggle(label, key=bound(f"{name}_{option}", value), on_change=choose, args=(option,))
+        st.toggle(label, key=WIDGETS.key(f"{name}_{option}", value), on_change=choose, args=(option,))
 
 
 def _option(name: str, option: str) -> Any:
     return getattr(current(), name).get(option)
 
 
-def _show_runs(asked: Asked, sources: Sources, missing: dict[str, str]) -> None:
+def _show_runs(view: CertifyView, sources: Sources, missing: dict[str, str]) -> None:
     if "run" in missing:
         st.error(escaped(missing["run"]))
     runs = saved_runs()
@@ -207,4 +200,4 @@ def _show_runs(asked: Asked, sources: Sources, missing: dict[str, str]) -> None:
     if not runs:
         st.info("There is no saved run yet. Train a metric on the Train page, or take two files.")
         return
-    pick_run("Saved run", runs, asked)
+    pick_run("Saved run", runs, view)

@@ -9,7 +9,7 @@ import streamlit as st
 from arml_core.jobs import JobStatus
 
 from ..visitor import read_client
-from .choices import Asked, bound, change
+from .choices import WIDGETS, CertifyView
 
 LISTED = 500
 
@@ -19,15 +19,14 @@ def saved_runs() -> dict[str, JobStatus]:
     return {job.id: job for job in read_client().list(("done",), LISTED, "train")}
 
 
-def pick_run(label: str, runs: dict[str, JobStatus], asked: Asked, meaning: str | None = None) -> None:
+def pick_run(label: str, runs: dict[str, JobStatus], view: CertifyView, meaning: str | None = None) -> None:
     """A list of which one is chosen."""
     st.selectbox(
         label,
         list(runs),
         index=None,
         format_func=lambda job: f"{runs[job].title} ({day(runs[job].finished or runs[job].created)})",
-        key=bound("run", asked.run if asked.run in runs else None),
-        on_change=lambda: change(run=st.session_state["cf_run"] or ""),
+        **WIDGETS.bind("run", view.run if view.run in runs else None, lambda run: run or ""),
         placeholder="Choose one",
         help=meaning,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arml_core.jobs import RunSpec
 from arml_core.jobs.python_lines import dataset_lines, keywords, script
 
-from .choices import Asked
+from .choices import CertifyView
 from .files import Loaded
 from .prepare import known_options
 from .results import CertifyJobs
@@ -13,13 +13,13 @@ from .samples import SAMPLES
 from .sources import Sources
 
 
-def python_lines(asked: Asked, sources: Sources, work: CertifyJobs) -> str:
+def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
     """A script that runs as it stands in a folder with the files and prints each row's line, answer and interval."""
     spec, attack = work.spec, work.attack
     return script(
         [
-            *_table_lines(asked, sources, work),
-            f"metric = {_metric(asked, work)}",
+            *_table_lines(view, sources, work),
+            f"metric = {_metric(view, work)}",
             *spec.python_lines(),
             *spec.points.python_lines(),
             f"found = {spec.python()}",
@@ -30,27 +30,27 @@ def python_lines(asked: Asked, sources: Sources, work: CertifyJobs) -> str:
     )
 
 
-def _table_lines(asked: Asked, sources: Sources, work: CertifyJobs) -> list[str]:
+def _table_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> list[str]:
     """The rows that vote with their layout, and those that are certified as `rows`."""
-    if asked.mode == "run":
+    if view.mode == "run":
         lines = [*dataset_lines("", work.run.dataset), "layout = layout_of(data)"]
     else:
         reference = sources.reference
         assert reference is not None
         assert reference.table is not None
-        use = {name: value for name, value in known_options(reference.table, asked.use).items() if name != "labelled"}
+        use = {name: value for name, value in known_options(reference.table, view.use).items() if name != "labelled"}
         lines = [
-            f"table, _ = read_table({_path(asked.file, reference)!r}{keywords(asked.read)})",
-            f"data, _ = select(table, scaling={asked.scaling!r}{keywords(use)})",
+            f"table, _ = read_table({_path(view.file, reference)!r}{keywords(view.read)})",
+            f"data, _ = select(table, scaling={view.scaling!r}{keywords(use)})",
             "X_train, y_train, layout = data.X, data.y, data.layout",
         ]
-    if asked.mode == "one":
+    if view.mode == "one":
         return [*lines, "rows = data"]
     assert sources.query is not None
     return [
         *lines,
-        f"query, _ = read_table({_path(asked.query, sources.query)!r}{keywords(asked.qread)})",
-        f"rows, _ = apply_layout(layout, query{keywords(asked.quse)})",
+        f"query, _ = read_table({_path(view.query, sources.query)!r}{keywords(view.qread)})",
+        f"rows, _ = apply_layout(layout, query{keywords(view.quse)})",
     ]
 
 
@@ -58,8 +58,8 @@ def _path(file: str, loaded: Loaded) -> str:
     return f"data/samples/{loaded.title}" if file in SAMPLES else loaded.title
 
 
-def _metric(asked: Asked, work: CertifyJobs) -> str:
-    if "run" in (asked.mode, asked.metric):
+def _metric(view: CertifyView, work: CertifyJobs) -> str:
+    if "run" in (view.mode, view.metric):
         return f"Client().run({work.run.id!r})"
     assert isinstance(work.run.spec, RunSpec)
     return work.run.spec.python()

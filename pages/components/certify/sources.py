@@ -10,7 +10,7 @@ from arml_core.datasets import Dataset
 from arml_core.jobs import DamagedFile, JobStatus, UnknownJob
 
 from ..visitor import read_client
-from .choices import Asked
+from .choices import CertifyView
 from .files import Loaded, load
 
 
@@ -32,28 +32,28 @@ def usable(loaded: Loaded | None) -> bool:
     return loaded is not None and loaded.table is not None and not loaded.problems.blocking
 
 
-def find_sources(asked: Asked) -> tuple[Sources, dict[str, str]]:
+def find_sources(view: CertifyView) -> tuple[Sources, dict[str, str]]:
     """What is chosen, and a sentence for everything that is not here any more."""
     missing: dict[str, str] = {}
 
     def found(slot: str, wanted: bool) -> Loaded | None:
-        file = getattr(asked, slot)
+        file = getattr(view, slot)
         if not file or not wanted:
             return None
         try:
-            return load(file, asked.read if slot == "file" else asked.qread)
+            return load(file, view.read if slot == "file" else view.qread)
         except (UnknownJob, DamagedFile):
             missing[slot] = "This file is not here, or its time is over. Upload it again."
             return None
 
     run, dataset = None, None
-    if asked.mode == "run" and asked.run:
+    if view.mode == "run" and view.run:
         try:
-            run = read_client().status(asked.run)
+            run = read_client().status(view.run)
             dataset = _dataset(run.dataset, read_client().visitor.tag)
         except (UnknownJob, DamagedFile, ValueError, OSError) as error:
             missing["run"] = str(error)[:1].upper() + str(error)[1:] + "."
-    sources = Sources(found("file", asked.mode != "run"), found("query", asked.mode != "one"), run, dataset)
+    sources = Sources(found("file", view.mode != "run"), found("query", view.mode != "one"), run, dataset)
     return sources, missing
 
 

@@ -7,31 +7,30 @@ from typing import Any
 import streamlit as st
 
 from . import columns_step, metric_step, rows_step
-from .choices import Asked
+from .choices import CertifyView
 from .prepare import PreparedTable
 from .results import CertifyJobs
 from .sources import Sources
 
 
 def show_steps(
-    asked: Asked, sources: Sources, missing: dict[str, str], prepared: PreparedTable | None, work: CertifyJobs | None
+    view: CertifyView,
+    sources: Sources,
+    missing: dict[str, str],
+    prepared: PreparedTable | None,
+    work: CertifyJobs | None,
 ) -> None:
     """Each step as soon as the one before is settled."""
-    with _step("rows", "1 · Rows", rows_step.summary(asked, sources), work is None):
-        rows_step.show_rows_step(asked, sources, missing)
+    with _step("rows", "1 · Rows", rows_step.summary(view, sources), work is None):
+        rows_step.show_rows_step(view, sources, missing)
     if prepared is None:
         return
-    with _step("columns", "2 · Columns", columns_step.summary(asked, prepared), work is None):
-        columns_step.show_columns_step(asked, sources, prepared)
+    with _step("columns", "2 · Columns", columns_step.summary(view, prepared), work is None):
+        columns_step.show_columns_step(view, sources, prepared)
     if prepared.rows is None or not prepared.ready:
         return
-    with _step("metric", "3 · Metric", metric_step.summary(asked, len(prepared.rows.X)), work is None):
-        metric_step.show_metric_step(asked, prepared)
-
-
-def show_last_heading() -> None:
-    """The fourth step does not fold: it is what the others lead to."""
-    st.markdown("**4 · Verdicts**")
+    with _step("metric", "3 · Metric", metric_step.summary(view, len(prepared.rows.X)), work is None):
+        metric_step.show_metric_step(view, prepared)
 
 
 def _step(name: str, title: str, summary: str, open_first: bool) -> Any:

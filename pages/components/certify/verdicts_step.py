@@ -35,7 +35,7 @@ from arml_core.vocabulary import (
 from ..chart import show_chart
 from ..csv_out import csv_button
 from ..theme import current_style
-from .choices import LARGEST_RADIUS, ORDERS, SHOWN, Asked, bound, look, set_field
+from .choices import DISPLAY_WIDGETS, LARGEST_RADIUS, CertifyView, update_display
 from .results import CertifyJobs, Results
 from .row_view import show_row
 
@@ -45,31 +45,31 @@ MOST_CELLS = 20_000
 TABLE_HEIGHT = 460
 
 
-def radius_of(asked: Asked, results: Results) -> float:
+def radius_of(view: CertifyView, results: Results) -> float:
     """The chosen ε, or a round one to begin with."""
-    return suggested_radius(results.rows.radii.lower) if asked.eps is None else asked.eps
+    return suggested_radius(results.rows.radii.lower) if view.eps is None else view.eps
 
 
-def show_verdicts(asked: Asked, work: CertifyJobs, results: Results) -> None:
+def show_verdicts(view: CertifyView, work: CertifyJobs, results: Results) -> None:
     """Everything about the finished rows."""
-    if results.rows.labels is None and asked.show == "wrong":
-        asked = replace(asked, show="all")  # an older address: without labels no answer is wrong
-    radius = _show_radius(asked, results)
+    if results.rows.labels is None and view.show == "wrong":
+        view = replace(view, show="all")  # an older address: without labels no answer is wrong
+    radius = _show_radius(view, results)
     _show_counts(results, radius)
     table, detail = st.columns([1.1, 1], gap="large")
     with table:
-        order = _show_table(asked, results, radius)
+        order = _show_table(view, results, radius)
     with detail:
         if len(order):
-            show_row(results, _picked(asked, results, order))
+            show_row(results, _picked(view, results, order))
         else:
             st.info("No row has this verdict at this ε. Choose another verdict or move ε.")
-    if "charts" not in asked.hide:
+    if "charts" not in view.hide:
         _show_charts(work, results, radius)
 
 
-def _show_radius(asked: Asked, results: Results) -> float:
-    radius = radius_of(asked, results)
+def _show_radius(view: CertifyView, results: Results) -> float:
+    radius = radius_of(view, results)
     largest = max(largest_finite_radius(results.rows.radii.lower, results.rows.radii.upper), radius)
     top = min(round_up_to(largest, (1, 2, 5, 10)), LARGEST_RADIUS)
     slider, meaning = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
@@ -80,8 +80,7 @@ def _show_radius(asked: Asked, results: Results) -> float:
             top,
             step=top / 200,
             format="%.3g" if top >= 0.01 else "%.2e",
-            key=bound("eps", min(float(radius), top)),
-            on_change=set_field("eps", looks=True),
+            **DISPLAY_WIDGETS.bind("eps", min(float(radius), top)),
         )
     with meaning, st.popover("What ε means for each feature", width="stretch"):
         layout, threat = results.rows.layout, results.rows.radii.threat
@@ -120,51 +119,41 @@ def _show_counts(results: Results, radius: float) -> None:
         )
 
 
-def _chosen(asked: Asked, results: Results, radius: float) -> np.ndarray:
+def _chosen(view: CertifyView, results: Results, radius: float) -> np.ndarray:
     """The positions of the rows that are listed, in their order."""
     rows = results.rows
     shown = np.ones(len(rows), dtype=bool)
-    if asked.show == "wrong":
+    if view.show == "wrong":
         shown = ~rows.radii.correct
-    elif asked.show != "all":
-        shown = rows.radii.verdict(radius) == asked.show
+    elif view.show != "all":
+        shown = rows.radii.verdict(radius) == view.show
     at = np.flatnonzero(shown)
-    if asked.order == "file":
+    if view.order == "file":
         return at
-    sign = 1 if asked.order == "fragile" else -1
+    sign = 1 if view.order == "fragile" else -1
     return at[np.lexsort((rows.lines[at], sign * rows.radii.lower[at]))]
 
 
-def _show_table(asked: Asked, results: Results, radius: float) -> np.ndarray:
+def _show_table(view: CertifyView, results: Results, radius: float) -> np.ndarray:
     rows = results.rows
     shown, order = st.columns([1.6, 1], gap="small", vertical_alignment="bottom")
     with shown:
-        st.selectbox(
-            "Show",
-            [name for name in SHOWN if name != "wrong" or rows.labels is not None],
-            format_func=lambda name: {"all": "All rows", "wrong": WRONG_ALREADY}.get(name, name).capitalize(),
-            key=bound("show", asked.show),
-            on_change=set_field("show", looks=True),
-        )
+        titles = {"all": "All rows", **{verdict: verdict.capitalize() for verdict in VERDICTS}}
+        titles |= {} if rows.labels is None else {"wrong": WRONG_ALREADY.capitalize()}
+        DISPLAY_WIDGETS.selectbox("Show", "show", view.show, titles)
     with order:
-        st.selectbox(
-            "Order",
-            ORDERS,
-            format_func=ORDER_TITLES.__getitem__,
-            key=bound("order", asked.order),
-            on_change=set_field("order", looks=True),
-        )
-    at = _chosen(asked, results, radius)
+        DISPLAY_WIDGETS.selectbox("Order", "order", view.order, ORDER_TITLES)
+    at = _chosen(view, results, radius)
     if not len(at):
         return at
     lines = rows.lines[at].tolist()
-    picked = int(np.flatnonzero(at == _picked(asked, results, at))[0])
-    key = f"cf_table_{abs(hash((asked.show, asked.order, asked.jobs, len(rows), tuple(lines[:1]), len(lines))))}"
+    picked = int(np.flatnonzero(at == _picked(view, results, at))[0])
+    key = f"cf_table_{abs(hash((view.show, view.order, view.jobs, len(rows), tuple(lines[:1]), len(lines))))}"
 
     def pick() -> None:
         chosen = st.session_state[key]["selection"]["rows"]
         if chosen:
-            look(row=int(lines[chosen[0]]))
+            update_display(row=int(lines[chosen[0]]))
 
     st.dataframe(
         verdict_frame(results, at, radius),
@@ -211,10 +200,10 @@ def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFra
     return frame
 
 
-def _picked(asked: Asked, results: Results, order: np.ndarray) -> int:
+def _picked(view: CertifyView, results: Results, order: np.ndarray) -> int:
     """The chosen row, else the first of the list that something can be said about, else the first."""
     rows = results.rows
-    for wanted in (order[rows.lines[order] == asked.row], order[rows.radii.correct[order]], order):
+    for wanted in (order[rows.lines[order] == view.row], order[rows.radii.correct[order]], order):
         if len(wanted):
             return int(wanted[0])
     raise ValueError("no row is listed")

@@ -11,10 +11,9 @@ import streamlit as st
 
 from arml_core.jobs import Client, DamagedFile, JobStatus, StoreError, UnknownJob
 from arml_core.results import Evaluation, shipped
-from arml_core.threat import ThreatModel
 
-from ..runs import changed_words, dataset_label, run_title
-from ..train.words import interrupted
+from ..address_keys import KEY_LENGTH
+from ..job_words import changed_words, dataset_label, interrupted, run_title
 from ..visitor import read_client
 
 ORDER = ("splice", "pendigits", "satimage", "usps", "mnist", "fashion_mnist")
@@ -22,7 +21,6 @@ PLACES = {"euclidean": 0, "nca": 1, "lmnn": 2, "itml": 3, "lfda": 4, "arml": 5}
 OWN_PLACE = 6
 LISTED = 500
 MOST_OWN = 4
-KEY_LENGTH = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +55,6 @@ class RunCatalogue:
     datasets: Mapping[str, str]
     signature: tuple[Any, ...]
     problem: str = ""
-
-    def on(self, dataset: str) -> list[Run]:
-        return [run for run in (*self.shipped, *self.own) if run.dataset == dataset]
 
 
 def load_catalogue() -> RunCatalogue:
@@ -177,10 +172,3 @@ def _store_runs(client: Client, jobs: Iterable[JobStatus]) -> list[tuple[Run, st
 
 def _order(dataset: str) -> tuple[int, str]:
     return (ORDER.index(dataset) if dataset in ORDER else len(ORDER), dataset)
-
-
-def limits_of(threat: ThreatModel) -> str:
-    """The kind of limits an attacker has, beside the norm."""
-    if threat.costs is not None or threat.frozen:
-        return "special"
-    return "free" if threat.box is None else "box"

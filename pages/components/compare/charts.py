@@ -16,8 +16,9 @@ from arml_core.results import Evaluation
 from arml_core.threat import ThreatModel
 from arml_core.vocabulary import METHOD_WORDS, NORMS, norm_of
 
-from ..train.words import under_way
-from .catalogue import MOST_OWN, OWN_PLACE, Run, RunCatalogue, evaluations_of, limits_of
+from ..address_keys import limits_of
+from ..job_words import under_way
+from .catalogue import MOST_OWN, OWN_PLACE, Run, RunCatalogue, evaluations_of
 from .choices import CompareView
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class ResolvedView:
     """Everything below the controls, and what the controls may offer."""
 
     data: tuple[str, ...]
@@ -57,7 +58,7 @@ class Scene:
     notices: tuple[str, ...]
 
 
-def resolve(view: CompareView, catalogue: RunCatalogue) -> Scene:
+def resolve(view: CompareView, catalogue: RunCatalogue) -> ResolvedView:
     """The datasets and runs that are meant, and the K, norm and limits: the visitor's, or the most telling ones."""
     notices = []
     data = view.data
@@ -85,7 +86,7 @@ def resolve(view: CompareView, catalogue: RunCatalogue) -> Scene:
     with_norm = [s for s in with_k if norm_of(s.threat.norm).spelling == norm]
     limit = view.limits or _preferred([limits_of(s.threat) for s in with_norm], "free")
     here = [e for e in every if e.n_neighbors == k and norm_of(e.threat.norm).spelling == norm]
-    return Scene(
+    return ResolvedView(
         data,
         chosen,
         evaluations,
@@ -118,30 +119,30 @@ def chosen_runs(view: CompareView, catalogue: RunCatalogue, dataset: str) -> tup
     return (*shipped, *(replace(run, place=places[run.key]) for run in own))
 
 
-def make_charts(view: CompareView, scene: Scene, catalogue: RunCatalogue) -> tuple[list[Chart], list[str]]:
+def make_charts(view: CompareView, resolved: ResolvedView, catalogue: RunCatalogue) -> tuple[list[Chart], list[str]]:
     """The charts, and sentences about what has no place on any of them."""
     charts, missing = [], []
-    for name in scene.data:
-        runs = {run.key: run for run in scene.chosen[name]}
-        found = scene.evaluations[name]
+    for name in resolved.data:
+        runs = {run.key: run for run in resolved.chosen[name]}
+        found = resolved.evaluations[name]
         settings = list(
             dict.fromkeys(
                 setting
                 for evaluations in found.values()
                 for setting in map(setting_of, evaluations)
-                if setting.n_neighbors == scene.k
-                and norm_of(setting.threat.norm).spelling == scene.norm
-                and limits_of(setting.threat) == scene.limit
+                if setting.n_neighbors == resolved.k
+                and norm_of(setting.threat.norm).spelling == resolved.norm
+                and limits_of(setting.threat) == resolved.limit
             )
         )
         drawn: set[str] = set()
         for setting in settings:
             there = evaluation_pairs(found, setting, view.certificate, view.attack)
             if there:
-                charts.append(_chart(name, catalogue.datasets[name], setting, runs, there, found, view, scene))
+                charts.append(_chart(name, catalogue.datasets[name], setting, runs, there, found, view, resolved))
                 drawn |= set(there)
         missing += _left_out(
-            catalogue.datasets[name], [runs[key] for key in runs if key not in drawn], found, scene, view
+            catalogue.datasets[name], [runs[key] for key in runs if key not in drawn], found, resolved, view
         )
     return charts, missing
 
@@ -154,7 +155,7 @@ def _chart(
     there: dict[str, EvaluationPair],
     found: dict[str, list[Evaluation]],
     view: CompareView,
-    scene: Scene,
+    resolved: ResolvedView,
 ) -> Chart:
     shown = [(runs[key], pair) for key, pair in there.items()]
     lines, with_paper = [], set()
@@ -182,7 +183,7 @@ def _chart(
         tuple(run for run, _ in shown),
         tuple(pair for _, pair in shown),
         tuple(lines),
-        (*_notes(shown, lines), *_paper_notes(name, lines, setting, view, "box" in scene.limits)),
+        (*_notes(shown, lines), *_paper_notes(name, lines, setting, view, "box" in resolved.limits)),
         tuple(
             f"{', '.join(label for why, label in refused if why == reason)}: certificate and attack are not drawn "
             f"together, because {reason}. Radii against different attackers do not belong on one chart."
@@ -281,7 +282,7 @@ def _paper_notes(
 
 
 def _left_out(
-    title: str, runs: Sequence[Run], found: dict[str, list[Evaluation]], scene: Scene, view: CompareView
+    title: str, runs: Sequence[Run], found: dict[str, list[Evaluation]], resolved: ResolvedView, view: CompareView
 ) -> list[str]:
     """Runs that are chosen but have nothing for this K, norm, limits, certificate and attack."""
     sentences: dict[str, list[str]] = {}
@@ -291,8 +292,8 @@ def _left_out(
             if not run.jobs:
                 sentences.setdefault("has not been evaluated yet", []).append(run.label)
             continue
-        fits = [s for s in settings if s.n_neighbors == scene.k and norm_of(s.threat.norm).spelling == scene.norm]
-        if any(limits_of(s.threat) == scene.limit for s in fits) and (view.certificate, view.attack) != (BEST, BEST):
+        fits = [s for s in settings if s.n_neighbors == resolved.k and norm_of(s.threat.norm).spelling == resolved.norm]
+        if any(limits_of(s.threat) == resolved.limit for s in fits) and (view.certificate, view.attack) != (BEST, BEST):
             words = "has no such certificate or attack"
         else:
             there = "; ".join(dict.fromkeys(f"K = {s.n_neighbors}, {s.threat.describe()}" for s in settings))

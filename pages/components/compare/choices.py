@@ -9,6 +9,7 @@ from arml_core.comparison import ATTACKS, BEST, CERTIFICATES, NONE
 from arml_core.vocabulary import NORMS
 
 from ..address import Choices, flag, one_of, real, several_of, whole
+from ..bound_widgets import BoundWidgets
 from .catalogue import LISTED
 
 LIMITS = ("free", "box", "special")
@@ -87,3 +88,4 @@ CHOICES = Choices(
     },
     {"data": write_names, "methods": write_names, "runs": write_names},
 )
+WIDGETS = BoundWidgets("cmp", CHOICES.update)

@@ -16,15 +16,15 @@ from arml_core.numerics.directed_rounding import as_written
 from arml_core.vocabulary import NO_SCRIPT, VERDICTS, WRONG_ALREADY, radius_down, share_down, share_up
 
 from ..address import link_to
-from ..chart import Mark, let_draw, show_chart
+from ..chart import Mark, show_chart, wait_for_drawing
 from ..csv_out import csv_button
+from ..formula import show_formula
 from ..markdown import escaped
 from ..on_demand import on_demand
 from ..theme import current_style
-from .charts import Chart, Scene
-from .choices import CHOICES, CompareView, write_names
-from .controls import bound, on_change
-from .pictures import picture_buttons
+from .chart_export import export_buttons
+from .charts import Chart, ResolvedView
+from .choices import CHOICES, WIDGETS, CompareView, write_names
 from .snippet import computed_lines, computed_words, stored_lines
 
 HEIGHT = 500
@@ -77,7 +77,7 @@ def current_epsilon(view: CompareView, charts: list[Chart]) -> float:
 
 
 @st.fragment
-def show_charts(charts: list[Chart], scene: Scene) -> None:
+def show_charts(charts: list[Chart], resolved: ResolvedView) -> None:
     """Slider, charts, bars, table: on their own, so that moving the slider redraws nothing else."""
     view = CHOICES.current()
     top, step = epsilon_range(charts)
@@ -89,8 +89,7 @@ def show_charts(charts: list[Chart], scene: Scene) -> None:
             top,
             step=step,
             format=f"%.{max(0, -math.floor(math.log10(step)))}f",
-            key=bound("eps", epsilon),
-            on_change=on_change("eps", lambda value: float(f"{value:.12g}")),
+            **WIDGETS.bind("eps", epsilon, lambda value: float(f"{value:.12g}")),
         )
         epsilon = current_epsilon(CHOICES.current(), charts)
     if view.eps is not None and view.eps > top:
@@ -109,17 +108,16 @@ def show_charts(charts: list[Chart], scene: Scene) -> None:
                 _show_curves(charts[index], index, epsilon, view)
                 _show_bars(charts[index], index, ranked[index], epsilon, view)
                 _show_notes(charts[index])
-    let_draw()
+    wait_for_drawing()
     if "table" not in view.hide:
         for index, (chart, table) in enumerate(zip(charts, ranked, strict=True)):
             if isinstance(table, pd.DataFrame):  # else it is said above the bars
                 _show_table(chart, index, table, epsilon, titled=len(charts) > 1)
         st.caption(TABLE_CAPTION)
-    with st.expander("The formula"):
-        st.markdown(FORMULA)
-    on_demand("How these results were made", "cmp_open_made", lambda: _made(charts))
+    show_formula(FORMULA)
+    on_demand("How these results were made", "cmp_open_made", lambda: _show_provenance(charts))
     if "python" not in view.hide:
-        on_demand("Copy link and Python", "cmp_open_copy", lambda: _copy(charts, scene, epsilon))
+        on_demand("Copy link and Python", "cmp_open_copy", lambda: _copy(charts, resolved, epsilon))
     CHOICES.publish()
 
 
@@ -160,7 +158,7 @@ def _exports(chart: Chart, index: int, upto: float, confidence: float | None) ->
     style = current_style()
     name = file_name(chart)
     with st.container(horizontal=True, vertical_alignment="center", key=f"cmp_export{index}"):
-        picture_buttons(f"cmp_curves{index}", chart.title, name, style.paper, style.ink)
+        export_buttons(f"cmp_curves{index}", chart.title, name, style.paper, style.ink)
         csv_button(
             "CSV",
             lambda: curves_table(chart.lines, upto, confidence),
@@ -230,7 +228,7 @@ def file_name(chart: Chart) -> str:
     return f"robust-error-{words}-k{chart.setting.n_neighbors}"
 
 
-def made_table(charts: list[Chart]) -> pd.DataFrame:
+def provenance_table(charts: list[Chart]) -> pd.DataFrame:
     """Where every curve comes from: method, points, date, seconds, and how it departs from the paper's protocol."""
     rows = []
     for chart in charts:
@@ -252,26 +250,28 @@ def made_table(charts: list[Chart]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _made(charts: list[Chart]) -> None:
-    st.table(made_table(charts).map(escaped), border="horizontal", hide_index=True, alt="How each curve was computed")
+def _show_provenance(charts: list[Chart]) -> None:
+    st.table(
+        provenance_table(charts).map(escaped), border="horizontal", hide_index=True, alt="How each curve was computed"
+    )
 
 
-def pinned_link(scene: Scene, epsilon: float) -> str:
+def pinned_link(resolved: ResolvedView, epsilon: float) -> str:
     """The address of this very view: what the page chose by itself is written out too."""
     view = CHOICES.current()
-    shipped = dict.fromkeys(run.key for runs in scene.chosen.values() for run in runs if run.job is None)
-    own = dict.fromkeys(run.key for runs in scene.chosen.values() for run in runs if run.job is not None)
-    query = CHOICES.query() | {"data": write_names(scene.data), "k": str(scene.k), "eps": as_written(epsilon)}
-    query |= {"norm": str(scene.norm), "limits": str(scene.limit)}
+    shipped = dict.fromkeys(run.key for runs in resolved.chosen.values() for run in runs if run.job is None)
+    own = dict.fromkeys(run.key for runs in resolved.chosen.values() for run in runs if run.job is not None)
+    query = CHOICES.query() | {"data": write_names(resolved.data), "k": str(resolved.k), "eps": as_written(epsilon)}
+    query |= {"norm": str(resolved.norm), "limits": str(resolved.limit)}
     if view.methods is not None or not shipped:
         query["methods"] = write_names(tuple(shipped))
     query["runs"] = write_names(tuple(own))
     return link_to(query)
 
 
-def _copy(charts: list[Chart], scene: Scene, epsilon: float) -> None:
+def _copy(charts: list[Chart], resolved: ResolvedView, epsilon: float) -> None:
     st.markdown("This link opens the same view in any browser that reaches this dashboard:")
-    st.code(pinned_link(scene, epsilon), language=None, wrap_lines=True)
+    st.code(pinned_link(resolved, epsilon), language=None, wrap_lines=True)
     confidence = CONFIDENCE if CHOICES.current().band else None
     for chart in charts:
         upto = largest_radius(chart.lines)

@@ -30,6 +30,7 @@ from arml_core.vocabulary import number
 
 from ..chart import show_chart
 from ..csv_out import csv_button
+from ..formula import show_formula
 from ..markdown import escaped
 from ..theme import current_style
 from .choices import InspectView
@@ -63,8 +64,7 @@ def show_metric(view: InspectView, source: Source, prepared: PreparedSource, fou
     st.markdown("**What it ignores**")
     for sentence in ignored_words(found, [escaped(name) for name in data.feature_names]):
         st.markdown(sentence)
-    with st.expander("The formula"):
-        st.markdown(FORMULA)
+    show_formula(FORMULA)
 
 
 def summary_words(found: Anatomy) -> str:

@@ -24,11 +24,12 @@ from arml_core.vocabulary import (
 )
 
 from ..chart import show_chart
+from ..formula import show_formula
 from ..markdown import escaped
 from ..theme import current_style
 from .choices import CHOICES, PARTS, SECONDS, InspectView
 from .metric_view import show_csv
-from .study import PreparedSource, Study, changes, twin_rows
+from .study import PointStudy, PreparedSource, changes, twin_rows
 
 HEADER, LINE = 38, 35
 """Pixels of a table's first line, with its frame, and of every other."""
@@ -47,7 +48,7 @@ attack. A training point is certified without itself.
 """
 
 
-def show_point(view: InspectView, prepared: PreparedSource, study: Study) -> None:
+def show_point(view: InspectView, prepared: PreparedSource, study: PointStudy) -> None:
     """Everything that is known by now."""
     data = prepared.data
     _tiles(data, study)
@@ -75,11 +76,10 @@ def show_point(view: InspectView, prepared: PreparedSource, study: Study) -> Non
                 _trail(view, data, study)
     if "neighbours" not in view.hide:
         _neighbours(view, data, study)
-    with st.expander("The formula"):
-        st.markdown(FORMULA)
+    show_formula(FORMULA)
 
 
-def _tiles(data: Dataset, study: Study) -> None:
+def _tiles(data: Dataset, study: PointStudy) -> None:
     norm = norm_name(study.question.norm)
     answer, label = data.class_names[study.predicted], data.class_names[study.label]
     with st.container(horizontal=True, key="inspect_tiles"):
@@ -91,19 +91,19 @@ def _tiles(data: Dataset, study: Study) -> None:
         st.metric(f"Found ({norm})", reached(study), width="content", help="A step of this length changes the answer.")
 
 
-def proved(study: Study) -> str:
+def proved(study: PointStudy) -> str:
     """The highest proved radius, rounded down."""
     return radius_down(study.lower)
 
 
-def reached(study: Study) -> str:
+def reached(study: PointStudy) -> str:
     """The length of the smallest step known to change the answer, rounded up."""
     if np.isfinite(study.upper):
         return radius_up(study.upper)
     return "none" if study.exact or study.stage >= 3 else "…"
 
 
-def point_words(data: Dataset, study: Study) -> str:
+def point_words(data: Dataset, study: PointStudy) -> str:
     """What is known about the point, as Markdown."""
     norm, ask = norm_name(study.question.norm), study.question
     answer, label = escaped(data.class_names[study.predicted]), escaped(data.class_names[study.label])
@@ -123,7 +123,7 @@ def point_words(data: Dataset, study: Study) -> str:
     return f"{safe}One of length **{radius_up(study.upper)}** changes it{to}. {OPEN_BETWEEN}"
 
 
-def _alone(data: Dataset, study: Study) -> None:
+def _alone(data: Dataset, study: PointStudy) -> None:
     assert data.image_shape is not None
     show_chart(
         strip_figure(study.x[None], data.image_shape, current_style(), ["the row"], columns=3, row_height=250),
@@ -132,7 +132,7 @@ def _alone(data: Dataset, study: Study) -> None:
     )
 
 
-def _twin(view: InspectView, data: Dataset, study: Study) -> None:
+def _twin(view: InspectView, data: Dataset, study: PointStudy) -> None:
     st.markdown("**Its adversarial twin**")
     if study.twin is None:
         if data.image_shape:
@@ -174,7 +174,7 @@ def _twin(view: InspectView, data: Dataset, study: Study) -> None:
     show_csv(view, "twin", lambda: pd.DataFrame(rows, columns=header), data)
 
 
-def beyond_white(study: Study) -> str:
+def beyond_white(study: PointStudy) -> str:
     """What no picture can show: pixels that are scaled to [0, 1] and left it."""
     outside = int(((study.twin < 0) | (study.twin > 1)).sum())
     if not outside:
@@ -183,7 +183,7 @@ def beyond_white(study: Study) -> str:
     return f" {many} the range from black to white, where nothing can be drawn: a step may lead anywhere here."
 
 
-def _trail(view: InspectView, data: Dataset, study: Study) -> None:
+def _trail(view: InspectView, data: Dataset, study: PointStudy) -> None:
     norm = norm_name(study.question.norm)
     st.markdown("**From proof to attack**")
     show_chart(
@@ -206,7 +206,7 @@ def _trail(view: InspectView, data: Dataset, study: Study) -> None:
     st.caption("  \n".join(f"**{mark.title}**: {METHOD_WORDS[mark.method].promise}" for mark in study.marks))
 
 
-def _neighbours(view: InspectView, data: Dataset, study: Study) -> None:
+def _neighbours(view: InspectView, data: Dataset, study: PointStudy) -> None:
     st.markdown("**Who votes**" if study.question.k > 1 else "**Who decides**")
     table = pd.DataFrame(study.voters)
     places = [name for name in ("place", "place for the twin") if name in table]
@@ -232,7 +232,7 @@ def height_of(lines: int) -> int:
     return HEADER + LINE * min(lines, MOST_LINES)
 
 
-def _strips(view: InspectView, data: Dataset, study: Study) -> None:
+def _strips(view: InspectView, data: Dataset, study: PointStudy) -> None:
     if "neighbours" in view.hide:
         return
     st.markdown("**Its nearest neighbours**")
@@ -244,7 +244,7 @@ def _strips(view: InspectView, data: Dataset, study: Study) -> None:
     st.caption(f"Above each its class and its distance. See who comes in for the twin.{more}")
 
 
-def voters_words(study: Study) -> str:
+def voters_words(study: PointStudy) -> str:
     """Who votes, and what the twin changes about it."""
     measured = "distances as this metric measures them, √d."
     gone = sum(1 for voter in study.voters if study.twin is not None and voter["place for the twin"] is None)
@@ -254,7 +254,7 @@ def voters_words(study: Study) -> str:
     return f"The {study.question.k} nearest training rows vote, nearest first; {measured}{swap}"
 
 
-def _tiles_of(data: Dataset, study: Study, when: str) -> None:
+def _tiles_of(data: Dataset, study: PointStudy, when: str) -> None:
     rows = (study.neighbours if when == "before" else study.twin_neighbours)[:MOST_TILES]
     key = "distance" if when == "before" else "distance to the twin"
     known = {voter["training row"]: voter for voter in study.voters}

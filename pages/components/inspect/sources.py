@@ -13,14 +13,14 @@ from arml_core.learners.storage import load_metric
 from arml_core.metric import Metric
 from arml_core.results import FOLDER
 
-from ..runs import dataset_label, run_title
+from ..address_keys import KEY_LENGTH
+from ..job_words import dataset_label, run_title
 from ..visitor import read_client
 from .choices import InspectView
 from .study import LARGE
 
 EUCLIDEAN = "euclidean"
 METRICS = FOLDER / "metrics"
-KEY_LENGTH = 12
 LISTED = 500
 GROUPS = ("bundled", "paper", "toy")
 
@@ -42,6 +42,11 @@ class Source:
     path: Path | None = None
     job: JobStatus | None = None
     large: bool = False
+
+    @property
+    def lane(self) -> str:
+        """Which of the task pool's threads works on it."""
+        return "large" if self.large else "small"
 
     @property
     def stored(self) -> bool:

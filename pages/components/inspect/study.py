@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from arml_core.datasets import Dataset
 from arml_core.datasets.table import counterfactuals_in_units
@@ -18,9 +19,10 @@ from arml_core.metric import Metric
 from arml_core.report import Change
 from arml_core.threat import ThreatModel
 
-HUNT_BLOCK = 128
+ROWS_AT_ONCE = 128
+MOST_STUDIES = 400
 LARGE = 1e9
-HUNT_SEED = 0
+ORDER_SEED = 0
 
 
 @dataclass(eq=False)
@@ -51,7 +53,7 @@ class PointQuestion:
 
 
 @dataclass(eq=False)
-class Study:
+class PointStudy:
     """What is known about a point so far. Fields are filled one after the other; `stage` counts them.
 
     `neighbours` are training rows, nearest first; `twin` is the smallest known change that gives another answer, and
@@ -80,12 +82,12 @@ class Study:
         """Changes whenever there is more to show."""
         return (self.stage, self.searched)
 
-    def snapshot(self) -> Study:
+    def snapshot(self) -> PointStudy:
         """What is known at this moment: the work goes on while a page is drawn."""
         with self.lock:
             return replace(self)
 
-    def learn(self, **found: Any) -> None:
+    def update(self, **found: Any) -> None:
         """Take in what belongs together, so that no page shows half of it."""
         with self.lock:
             for name, value in found.items():
@@ -128,7 +130,7 @@ def classifier(prepared: PreparedSource, k: int, say: Callable[[str], None]) -> 
     return prepared.knn
 
 
-def take_apart(prepared: PreparedSource, say: Callable[[str], None]) -> Anatomy:
+def compute_anatomy(prepared: PreparedSource, say: Callable[[str], None]) -> Anatomy:
     """The metric's anatomy, worked out once."""
     if prepared.anatomy is None:
         say(f"computing the eigenvalues of M, {prepared.metric.n_features:,} × {prepared.metric.n_features:,}")
@@ -136,12 +138,20 @@ def take_apart(prepared: PreparedSource, say: Callable[[str], None]) -> Anatomy:
     return prepared.anatomy
 
 
-def begin(prepared: PreparedSource, question: PointQuestion) -> Study:
+@st.cache_resource(max_entries=MOST_STUDIES, show_spinner=False)
+def study_of(identity: tuple[str, ...], question: PointQuestion, _prepared: PreparedSource) -> PointStudy:
+    """What is known about a point by now, the same for everybody who asks about it."""
+    return new_study(_prepared, question)
+
+
+def new_study(prepared: PreparedSource, question: PointQuestion) -> PointStudy:
     rows, labels = prepared.rows(question.part)
-    return Study(question, rows[question.row].copy(), int(labels[question.row]))
+    return PointStudy(question, rows[question.row].copy(), int(labels[question.row]))
 
 
-def pursue(prepared: PreparedSource, study: Study, seconds: float, say: Callable[[str], None]) -> Study:
+def certify_in_stages(
+    prepared: PreparedSource, study: PointStudy, seconds: float, say: Callable[[str], None]
+) -> PointStudy:
     """Neighbours and certificates first, then the attack, then a search of so many seconds.
 
     What an earlier call has found is kept: only a longer search is done again.
@@ -154,16 +164,16 @@ def pursue(prepared: PreparedSource, study: Study, seconds: float, say: Callable
     exclude = [ask.row] if ask.part == "train" else None
     if study.stage == 0:
         say("asking the neighbours")
-        study.learn(**_look(prepared, knn, study, points, labels, threat, exclude), stage=1)
+        study.update(**_neighbours_and_proofs(prepared, knn, study, points, labels, threat, exclude), stage=1)
     if study.wrong or study.mark("exact") is not None:
-        study.learn(stage=3)
+        study.update(stage=3)
         return study
     if study.stage == 1:
         say("attacking: looking for a small step that changes the answer")
         found = knn.attack(points, labels, threat=threat, exclude=exclude)
         upper = float(found.upper[0])
         twin = _twin(prepared, knn, study, study.neighbours, found.adversarial[0], exclude)
-        study.learn(**twin, marks=[*study.marks, MethodBound("whitebox", 0.0, upper)], stage=2)
+        study.update(**twin, marks=[*study.marks, MethodBound("whitebox", 0.0, upper)], stage=2)
     if study.searched < seconds:
         say(f"searching from both sides, up to {seconds:g} s")
         both = knn.certify(points, labels, method="search", threat=threat, exclude=exclude, budget=seconds)
@@ -172,14 +182,14 @@ def pursue(prepared: PreparedSource, study: Study, seconds: float, say: Callable
         twin = _twin(prepared, knn, study, study.neighbours, both.adversarial[0], exclude) if closer else {}
         rest = [other for other in study.marks if other.method not in ("search", "whitebox")]
         attack = [other for other in study.marks if other.method == "whitebox"]
-        study.learn(**twin, marks=[*rest, mark, *attack], searched=seconds, stage=3)
+        study.update(**twin, marks=[*rest, mark, *attack], searched=seconds, stage=3)
     return study
 
 
-def _look(
+def _neighbours_and_proofs(
     prepared: PreparedSource,
     knn: MahalanobisKNN,
-    study: Study,
+    study: PointStudy,
     points: Any,
     labels: Any,
     threat: ThreatModel,
@@ -215,7 +225,7 @@ def _look(
 
 
 def _twin(
-    prepared: PreparedSource, knn: MahalanobisKNN, study: Study, near: Any, twin: Any, exclude: Any
+    prepared: PreparedSource, knn: MahalanobisKNN, study: PointStudy, near: Any, twin: Any, exclude: Any
 ) -> dict[str, Any]:
     """A twin with its answer and its neighbours, as fields of the study; nothing if no attack succeeded (NaN)."""
     if not np.isfinite(twin).all():
@@ -256,18 +266,18 @@ def voters(prepared: PreparedSource, x: Any, near: Any, twin: Any = None, moved:
     return found
 
 
-def hunt(prepared: PreparedSource, start: PointQuestion, want: str, say: Callable[[str], None]) -> int | None:
+def find_row(prepared: PreparedSource, start: PointQuestion, want: str, say: Callable[[str], None]) -> int | None:
     """The next row, in a fixed shuffled order, whose answer is right or wrong as wanted; None if there is none."""
     rows, labels = prepared.rows(start.part)
-    order = np.random.default_rng(HUNT_SEED).permutation(len(rows))
+    order = np.random.default_rng(ORDER_SEED).permutation(len(rows))
     place = int(np.flatnonzero(order == start.row)[0])
     order = np.roll(order, -place - 1)
     if want == "any":
         return int(order[0])
     knn = classifier(prepared, start.k, say)
-    for first in range(0, len(order), HUNT_BLOCK):
+    for first in range(0, len(order), ROWS_AT_ONCE):
         say(f"looking through rows: {first:,} of {len(order):,}")
-        block = order[first : first + HUNT_BLOCK]
+        block = order[first : first + ROWS_AT_ONCE]
         exclude = block if start.part == "train" else None
         right = knn.predict(rows[block], exclude=exclude) == labels[block]
         hits = block[right if want == "right" else ~right]
@@ -276,7 +286,7 @@ def hunt(prepared: PreparedSource, start: PointQuestion, want: str, say: Callabl
     return None
 
 
-def changes(data: Dataset, study: Study) -> list[Change]:
+def changes(data: Dataset, study: PointStudy) -> list[Change]:
     """Each feature before and after, in the dataset's units, the largest moves (in scaled units) first."""
     before, after = data.scaling.inverse(np.stack([study.x, study.twin]))
     steps = study.twin - study.x
@@ -294,7 +304,7 @@ def changes(data: Dataset, study: Study) -> list[Change]:
     ]
 
 
-def twin_rows(data: Dataset, study: Study) -> tuple[list[str], list[list[Any]]]:
+def twin_rows(data: Dataset, study: PointStudy) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of the twin as a table: every feature in the dataset's units and as it is certified."""
     header = ["feature", "before", "after", "scaled before", "scaled after"]
     columns = (data.feature_names, data.scaling.inverse(study.x), study.twin_in_units, study.x, study.twin)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import streamlit as st
 
 from arml_core.reproduce.figure2 import SIGMAS
 from arml_core.reproduce.plan import COLUMNS, SENSITIVITY
 from arml_core.reproduce.published import METHODS, TITLES, K
 
-from ..address import Choices, keys_of, one_of, several_of
+from ..address import Choices, one_of, several_of
+from ..bound_widgets import BoundWidgets
 
 SECTIONS = {
     "summary": "Summary",
@@ -63,34 +60,9 @@ CHOICES = Choices(
 )
 
 
-bound = keys_of("paper")
+WIDGETS = BoundWidgets("paper", CHOICES.update)
 
 
-def on_change(name: str) -> Callable[[], None]:
-    """A callback that puts the widget's new value into the view."""
-    return lambda: CHOICES.update(**{name: st.session_state[f"paper_{name}"]})
-
-
-def choose(label: str, name: str, options: dict[str, str], value: str, **look: Any) -> None:
-    """A row of buttons of which one is down."""
-    st.segmented_control(
-        label,
-        list(options),
-        required=True,
-        format_func=options.__getitem__,
-        key=bound(name, value),
-        on_change=on_change(name),
-        **look,
-    )
-
-
-def pick(label: str, name: str, options: dict[str, str], value: str) -> None:
-    """A list of which one is chosen."""
-    st.selectbox(
-        label, list(options), format_func=options.__getitem__, key=bound(name, value), on_change=on_change(name)
-    )
-
-
-def nearest(value: str, options: dict[str, str]) -> str:
+def value_or_first(value: str, options: dict[str, str]) -> str:
     """The chosen value where this section has it, else the first one it has."""
     return value if value in options else next(iter(options))

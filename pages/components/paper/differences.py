@@ -18,7 +18,7 @@ NARROW = "\u00a0"
 """A space that keeps a shape and its number on one line."""
 
 
-def signed(difference: float, digits: int = 3) -> str:
+def signed_difference(difference: float, digits: int = 3) -> str:
     """+0.012, −0.012 or 0.000."""
     text = f"{abs(difference):.{digits}f}"
     if float(text) == 0:
@@ -26,22 +26,22 @@ def signed(difference: float, digits: int = 3) -> str:
     return f"{'+' if difference > 0 else '−'}{text}"
 
 
-def marked(difference: float, digits: int = 3) -> str:
+def marked_difference(difference: float, digits: int = 3) -> str:
     """The difference with its shape, in its colour (Markdown); empty if there is none."""
     if math.isnan(difference):
         return ""
-    text = signed(difference, digits)
+    text = signed_difference(difference, digits)
     if text[0] == "+":
         return f":orange[▲{NARROW}{text}]"
     return f":blue[▼{NARROW}{text}]" if text[0] == "−" else ":gray[=]"
 
 
-def beside(value: float, difference: float | None) -> str:
+def with_difference(value: float, difference: float | None) -> str:
     """A number of ours and how far it is from the paper's, which has three digits: both as they are printed."""
     if math.isnan(value):
         return MISSING
     text = f"{value:.3f}"
-    mark = "" if difference is None else marked(float(text) - (value - difference))
+    mark = "" if difference is None else marked_difference(float(text) - (value - difference))
     return f"{text} {mark}".rstrip()
 
 

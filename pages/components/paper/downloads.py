@@ -8,14 +8,16 @@ import pandas as pd
 import streamlit as st
 
 from ..csv_out import csv_button
+from ..formula import show_formula
 from ..on_demand import on_demand
 from .choices import CHOICES, PaperView
-from .formulas import show_formula
+from .formulas import FORMULAS
 
 
 def show_downloads(view: PaperView, table: Callable[[], pd.DataFrame], name: str, command: str, python: str) -> None:
     """Below a section, after its formula; `table` is called when the file is asked for."""
-    show_formula(view.show)
+    if view.show in FORMULAS:
+        show_formula(FORMULAS[view.show])
     if "export" not in view.hide:
         csv_button(
             "CSV",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
-from ..playground.details import FORMULA as RADIUS
+from ..formula import RADIUS_FORMULA
 
 ERROR = r"""
 Point $x$ with label $y$ has the robust radius $\varepsilon^*(x) = \min \{\lVert\delta\rVert_2 : f(x+\delta) \ne y\}$,
@@ -34,14 +32,8 @@ FORMULAS = {
     "summary": ERROR + DIFFERENCE,
     "table1": ERROR + DIFFERENCE,
     "table2": ERROR + DIFFERENCE,
-    "figure1": RADIUS,
+    "figure1": RADIUS_FORMULA,
     "figure2": ERROR + NETWORKS,
     "sensitivity": ERROR + TRIPLETS,
 }
 """By the name of the section; runtime and datasets have none."""
-
-
-def show_formula(section: str) -> None:
-    if section in FORMULAS:
-        with st.expander("The formula"):
-            st.markdown(FORMULAS[section])

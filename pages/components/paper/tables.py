@@ -14,11 +14,11 @@ from arml_core.reproduce.tables import PAPER_COLUMN, Tables
 from arml_core.results import Evaluation
 
 from ..on_demand import on_demand
-from .choices import PaperView, choose, nearest, pick
-from .differences import LEGEND, MISSING, beside, verdict
+from .choices import WIDGETS, PaperView, value_or_first
+from .differences import LEGEND, MISSING, verdict, with_difference
 from .downloads import show_downloads
-from .origin import origin_table
-from .recompute import Number, show_recompute
+from .provenance import provenance_table
+from .row_recomputation import RowToRecompute, show_recompute
 
 HALVES = {"table1": TABLE_1, "table2": TABLE_2}
 TITLE = {
@@ -63,7 +63,7 @@ def readable(tables: Tables, dataset: str, half: published.Column, columns: tupl
             assert errors is not None
             difference = tables.difference(dataset, learner, column)
             less = [None] * len(errors) if difference is None else list(difference)
-            cells = [beside(value, d) for value, d in zip(errors, less, strict=True)]
+            cells = [with_difference(value, d) for value, d in zip(errors, less, strict=True)]
             agreement = verdict(tables, dataset, learner, column)
             found.append(["", label_of(column, evaluation), attacker_of(evaluation), *cells, agreement])
         if not present:
@@ -86,7 +86,7 @@ def show_table(view: PaperView, name: str, tables: Tables) -> None:
     """A table of the paper for one dataset, and one of its numbers in detail."""
     st.markdown(INTRODUCTION[name])
     if "data" not in view.hide:
-        choose("Dataset", "data", TITLES, view.data)
+        WIDGETS.segmented_control("Dataset", "data", view.data, TITLES)
     for half, columns in HALVES[name].items():
         st.markdown(f"**{TITLES[view.data]}. {TITLE[half]}**")
         frame = readable(tables, view.data, half, columns)
@@ -119,9 +119,9 @@ from arml_core.results import shipped
 tables = Tables.of(shipped())"""
 
 
-def number_of(view: PaperView, name: str, tables: Tables) -> tuple[Number, str]:
+def number_of(view: PaperView, name: str, tables: Tables) -> tuple[RowToRecompute, str]:
     """The number that is shown in detail, with the name of its column; computed again as it was, or as planned."""
-    column = nearest(view.column, columns_of(name))
+    column = value_or_first(view.column, columns_of(name))
     kept = tables.get(view.data, view.method, column)
     effort = Effort()
     if kept is not None:
@@ -130,7 +130,7 @@ def number_of(view: PaperView, name: str, tables: Tables) -> tuple[Number, str]:
     paper = None
     if column in PAPER_COLUMN:
         paper = published.errors(view.data, view.method, PAPER_COLUMN[column])
-    return Number(step, kept, published.radii(view.data), paper), column
+    return RowToRecompute(step, kept, published.radii(view.data), paper), column
 
 
 def _detail(view: PaperView, name: str, tables: Tables) -> None:
@@ -139,9 +139,9 @@ def _detail(view: PaperView, name: str, tables: Tables) -> None:
         st.markdown("**One row of ours in detail**")
         left, right = st.columns(2)
         with left:
-            pick("Metric", "method", METHODS, view.method)
+            WIDGETS.selectbox("Metric", "method", view.method, METHODS)
         with right:
-            pick("Row of ours", "column", columns_of(name), column)
+            WIDGETS.selectbox("Row of ours", "column", column, columns_of(name))
         if number.kept is None:
             points, steps = number.step.points.n or 0, number.step.steps
             planned = f"{points:,} points" + (f", {steps:,} steps" if steps else "")
@@ -155,6 +155,8 @@ def _detail(view: PaperView, name: str, tables: Tables) -> None:
             on_demand(
                 f"How these numbers came about: {kept.describe_method()}, {len(kept):,} points",
                 f"paper_open_origin_{view.data}_{view.method}_{column}",
-                lambda: st.table(origin_table(kept), border="horizontal", hide_index=True, alt="Settings of the row"),
+                lambda: st.table(
+                    provenance_table(kept), border="horizontal", hide_index=True, alt="Settings of the row"
+                ),
             )
         show_recompute(number)

@@ -7,47 +7,47 @@ import streamlit as st
 from . import session
 from .controls import NEW_CLASS, TOOL
 from .edits import add_point, delete_point, move_point
-from .picture_clicks import Hit
+from .picture_clicks import PictureClick
 from .session import MOVING, REFUSED, forget_move
 
 
-def handle(hit: Hit) -> None:
+def handle_click(click: PictureClick) -> None:
     """Apply the tool to the clicked place or training row; a refusal is shown above the pictures."""
     st.session_state.pop(REFUSED, None)
-    session.touch()
+    session.mark_changed()
     try:
-        _apply(st.session_state.get(TOOL, "Certify"), hit)
+        _apply(st.session_state.get(TOOL, "Certify"), click)
     except ValueError as reason:
         st.session_state[REFUSED] = str(reason)
 
 
-def _apply(tool: str, hit: Hit) -> None:
+def _apply(tool: str, click: PictureClick) -> None:
     view = session.current()
-    if hit.dragged and hit.row is not None:
+    if click.dragged and click.row is not None:
         if "tools" not in view.hide:
-            session.update(**move_point(view, hit.row, hit.place).__dict__)
+            session.update(**move_point(view, click.row, click.place).__dict__)
             forget_move()
     elif tool == "Add":
-        session.update(**add_point(view, hit.place, st.session_state.get(NEW_CLASS, 0)).__dict__)
+        session.update(**add_point(view, click.place, st.session_state.get(NEW_CLASS, 0)).__dict__)
     elif tool == "Move":
-        _pick_or_drop(hit)
+        _pick_or_drop(click)
     elif tool == "Delete":
-        if hit.row is None:
+        if click.row is None:
             raise ValueError("Click on a training point to delete it.")
-        session.update(**delete_point(view, hit.row).__dict__)
-    elif hit.row is None:
-        session.update(at=hit.place, row=None)
+        session.update(**delete_point(view, click.row).__dict__)
+    elif click.row is None:
+        session.update(at=click.place, row=None)
     else:
-        session.update(row=hit.row, at=None)
+        session.update(row=click.row, at=None)
 
 
-def _pick_or_drop(hit: Hit) -> None:
+def _pick_or_drop(click: PictureClick) -> None:
     moving = st.session_state.get(MOVING)
     if moving is not None:
         forget_move()  # also if it is refused: the next click picks up another
-        session.update(**move_point(session.current(), moving, hit.place).__dict__)
-    elif hit.row is None:
+        session.update(**move_point(session.current(), moving, click.place).__dict__)
+    elif click.row is None:
         raise ValueError("Click on a training point first, then on the place where it should go.")
     else:
-        st.session_state[MOVING] = hit.row
-        session.update(row=hit.row, at=None)
+        st.session_state[MOVING] = click.row
+        session.update(row=click.row, at=None)

@@ -11,12 +11,12 @@ import streamlit as st
 from arml_core.datasets import dataset_info
 from arml_core.vocabulary import NORMS, norm_name
 
-from ..address import keys_of
+from ..bound_widgets import BoundWidgets
+from ..plane_panel import LAYERS, MOST_CLASSES, TITLES, Points
 from . import session
-from .compute import TITLES, Points
-from .edits import fitting, most_neighbours
+from .edits import fitted, most_neighbours
 from .lessons import LESSONS, base_view
-from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_CLASSES, MOST_PANELS, PRESETS, PlaygroundView
+from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_PANELS, PRESETS, PlaygroundView
 
 PRESET_TITLES = {
     "seven_points": "The paper's seven points",
@@ -32,20 +32,7 @@ Section = Callable[[PlaygroundView, Points], None]
 TOOL, NEW_CLASS = "pg_tool", "pg_new_class"
 
 
-bound = keys_of("pg")
-
-
-def on(change: Callable[..., dict[str, Any]], name: str) -> Callable[..., None]:
-    """A callback that hands the widget's new value to `change` and updates the view with what it returns."""
-
-    def callback(*args: Any) -> None:
-        session.update(**change(st.session_state[f"pg_{name}"], *args))
-
-    return callback
-
-
-def set_field(name: str) -> Callable[..., None]:
-    return on(lambda value: {name: value}, name)
+WIDGETS = BoundWidgets("pg", session.update)
 
 
 def open_sidebar(view: PlaygroundView, points: Points) -> None:
@@ -84,14 +71,9 @@ def _lesson(view: PlaygroundView, points: Points) -> None:
         "Lesson",
         list(titles),
         format_func=titles.__getitem__,
-        key=bound("lesson", view.lesson),
-        on_change=_start_lesson,
+        key=WIDGETS.key("lesson", view.lesson),
+        on_change=lambda: go_to_step(WIDGETS.value("lesson"), 1),
     )
-
-
-def _start_lesson() -> None:
-    name = st.session_state["pg_lesson"]
-    go_to_step(name, 1)
 
 
 def go_to_step(lesson: str, step: int) -> None:
@@ -111,36 +93,25 @@ def _data(view: PlaygroundView, points: Points) -> None:
         "Points" + (" (edited)" if edited else ""),
         PRESETS,
         format_func=PRESET_TITLES.__getitem__,
-        key=bound("data", view.data),
-        on_change=_choose_data,
+        key=WIDGETS.key("data", view.data),
+        on_change=lambda: _refit(data=WIDGETS.value("data"), points=None, noise=None, at=None, row=DEFAULT.row),
     )
     if view.data != "seven_points" and not edited:
         with st.expander("Number, noise, seed"):
-            st.slider("Points", 6, 200, key=bound("n", view.n), on_change=_refit("n"))
             noise = dataset_info(view.data).options["noise"] if view.noise is None else view.noise
-            st.slider("Noise", 0.0, 1.0, step=0.01, key=bound("noise", noise), on_change=_refit("noise"))
-            st.number_input("Seed", 0, 9999, key=bound("seed", view.seed), on_change=_refit("seed"))
+            st.slider("Points", 6, 200, **REFITTING.bind("n", view.n))
+            st.slider("Noise", 0.0, 1.0, step=0.01, **REFITTING.bind("noise", noise))
+            st.number_input("Seed", 0, 9999, **REFITTING.bind("seed", view.seed))
     if edited:
-        st.button("Undo all edits", on_click=_undo_edits, width="stretch")
+        st.button("Undo all edits", on_click=lambda: _refit(points=None), width="stretch")
 
 
-def _choose_data() -> None:
-    name = st.session_state["pg_data"]
-    view = replace(session.current(), data=name, points=None, noise=None, at=None, row=DEFAULT.row)
-    session.update(**fitting(view).__dict__)
+def _refit(**changes: Any) -> None:
+    """Change the training set; what then does not fit any more follows."""
+    session.update(**fitted(replace(session.current(), **changes)).__dict__)
 
 
-def _refit(name: str) -> Callable[..., None]:
-    def callback() -> None:
-        view = replace(session.current(), **{name: st.session_state[f"pg_{name}"]})
-        session.update(**fitting(view).__dict__)
-
-    return callback
-
-
-def _undo_edits() -> None:
-    view = replace(session.current(), points=None)
-    session.update(**fitting(view).__dict__)
+REFITTING = BoundWidgets("pg", _refit)
 
 
 def _neighbours(view: PlaygroundView, points: Points) -> None:
@@ -149,21 +120,18 @@ def _neighbours(view: PlaygroundView, points: Points) -> None:
         "Neighbours (K)",
         1,
         max(2, most),
-        key=bound("k", view.k),
-        on_change=set_field("k"),
+        **WIDGETS.bind("k", view.k),
         disabled=most < 2,
         help="How many nearest training points vote. The smallest class number wins a tied vote.",
     )
 
 
 def _norm(view: PlaygroundView, points: Points) -> None:
-    st.segmented_control(
+    WIDGETS.segmented_control(
         "Length of a step",
-        list(NORMS),
-        required=True,
-        format_func=norm_name,
-        key=bound("norm", view.norm),
-        on_change=set_field("norm"),
+        "norm",
+        view.norm,
+        {name: norm_name(name) for name in NORMS},
         width="stretch",
         help="ℓ2 is the ordinary length (a disc), ℓ∞ the larger of the two moves (a square), ℓ1 their sum (a diamond).",
     )
@@ -192,13 +160,13 @@ def _tools(view: PlaygroundView, points: Points) -> None:
             format_func=lambda code: names[code],
             key=NEW_CLASS,
             default=None if NEW_CLASS in st.session_state else 0,
-            on_change=session.touch,
+            on_change=session.mark_changed,
             width="stretch",
         )
 
 
 def _change_tool() -> None:
-    session.touch()
+    session.mark_changed()
     session.forget_move()
 
 
@@ -213,13 +181,13 @@ def _place(view: PlaygroundView, points: Points) -> None:
                 1000.0,
                 step=0.05,
                 format="%.3f",
-                key=bound(name, round(float(value), 3)),
+                key=WIDGETS.key(name, round(float(value), 3)),
                 on_change=_choose_place,
             )
 
 
 def _choose_place() -> None:
-    session.update(at=(round(st.session_state["pg_x1"], 3), round(st.session_state["pg_x2"], 3)), row=None)
+    session.update(at=(round(WIDGETS.value("x1"), 3), round(WIDGETS.value("x2"), 3)), row=None)
 
 
 def _panels(view: PlaygroundView, points: Points) -> None:
@@ -227,8 +195,8 @@ def _panels(view: PlaygroundView, points: Points) -> None:
         "Pictures side by side",
         range(FEWEST_PANELS, MOST_PANELS + 1),
         required=True,
-        key=bound("panels", len(view.methods)),
-        on_change=on(lambda count: {"methods": resized(session.current().methods, count)}, "panels"),
+        key=WIDGETS.key("panels", len(view.methods)),
+        on_change=lambda: session.update(methods=resized(session.current().methods, WIDGETS.value("panels"))),
         width="stretch",
     )
     if "hand" in view.methods and "hand" not in view.hide:
@@ -246,11 +214,11 @@ def _hand(view: PlaygroundView) -> None:
         st.markdown("**Hand-made metric**")
         labels = (("Scale along", 0.1, 5.0, 0.1), ("Scale across", 0.1, 5.0, 0.1), ("Angle (°)", -90.0, 90.0, 5.0))
         for i, (label, low, high, step) in enumerate(labels):
-            st.slider(label, low, high, step=step, key=bound(f"hand{i}", view.hand[i]), on_change=_set_hand)
+            st.slider(label, low, high, step=step, key=WIDGETS.key(f"hand{i}", view.hand[i]), on_change=_set_hand)
 
 
 def _set_hand() -> None:
-    session.update(hand=tuple(round(st.session_state[f"pg_hand{i}"], 3) for i in range(3)))
+    session.update(hand=tuple(round(WIDGETS.value(f"hand{i}"), 3) for i in range(3)))
 
 
 def _layers(view: PlaygroundView, points: Points) -> None:
@@ -263,11 +231,11 @@ def _layers(view: PlaygroundView, points: Points) -> None:
         "neighbours": ("Lines to the deciding neighbours", "From your point to the K training points that vote."),
     }
     for name, (label, meaning) in names.items():
-        st.toggle(label, key=bound(f"layer_{name}", name in view.layers), on_change=_set_layers, help=meaning)
+        st.toggle(label, key=WIDGETS.key(f"layer_{name}", name in view.layers), on_change=_set_layers, help=meaning)
 
 
 def _set_layers() -> None:
-    session.update(layers=tuple(name for name in ("ellipse", "neighbours") if st.session_state[f"pg_layer_{name}"]))
+    session.update(layers=tuple(name for name in LAYERS if WIDGETS.value(f"layer_{name}")))
 
 
 def method_picker(view: PlaygroundView, index: int) -> None:
@@ -279,7 +247,7 @@ def method_picker(view: PlaygroundView, index: int) -> None:
         f"Method of picture {index + 1}",
         METHODS,
         format_func=TITLES.__getitem__,
-        key=bound(f"method{index}", view.methods[index]),
+        key=WIDGETS.key(f"method{index}", view.methods[index]),
         on_change=_set_method,
         args=(index,),
         label_visibility="collapsed",
@@ -288,5 +256,5 @@ def method_picker(view: PlaygroundView, index: int) -> None:
 
 def _set_method(index: int) -> None:
     methods = list(session.current().methods)
-    methods[index] = st.session_state[f"pg_method{index}"]
+    methods[index] = WIDGETS.value(f"method{index}")
     session.update(methods=tuple(methods))

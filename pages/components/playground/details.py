@@ -5,35 +5,22 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from arml_core.figures import plane_table
-
 from ..address import link_to
-from ..csv_out import csv_button
+from ..formula import RADIUS_FORMULA, show_formula
 from ..on_demand import on_demand
+from ..plane_panel import Panel, Points, panel_csv_button
 from . import session
-from .compute import Panel, Points
 from .edits import as_tuples, with_points
 from .session import REFUSED
 from .snippet import python_lines
 from .view import PlaygroundView
-
-FORMULA = r"""
-The metric measures $d(x, x') = (x-x')^\top M\,(x-x')$ with $M = G^\top G$. For a point $x$, a training point $x_i$ of
-its class and one $x_j$ of another, the smallest step $\delta$ that brings $x$ as near to $x_j$ as to $x_i$ has length
-
-$$\tilde\varepsilon(i,j) = \frac{d(x,x_j) - d(x,x_i)}{2\,\lVert M(x_i-x_j)\rVert_2}.$$
-
-An attacker of a 1-nearest-neighbour classifier must beat **every** $x_i$ with **one** $x_j$; the smallest such step is
-the robust radius $\varepsilon^*$. For other norms the dual norm stands below the line, and with K neighbours the
-votes are counted.
-"""
 
 
 def show_details(view: PlaygroundView, points: Points, panels: list[Panel | None]) -> None:
     """The expanders under the pictures, each hidden if the address says so."""
     if "points" not in view.hide:
         on_demand("Points as a table: add, change, delete", "pg_open_table", lambda: _table(view, points))
-    show_formula()
+    show_formula(RADIUS_FORMULA)
     if "python" not in view.hide:
         on_demand("Copy link and Python", "pg_open_copy", lambda: _copy(view))
     if "data-out" not in view.hide:
@@ -86,19 +73,4 @@ def _downloads(panels: list[Panel | None]) -> None:
     with st.container(horizontal=True):
         for index, panel in enumerate(panels):
             if panel is not None:
-                download_of(panel, f"pg_csv{index}")
-
-
-def show_formula() -> None:
-    with st.expander("The formula"):
-        st.markdown(FORMULA)
-
-
-def download_of(panel: Panel, key: str) -> None:
-    """A button for the numbers of one picture."""
-    csv_button(
-        panel.title,
-        lambda: plane_table(panel.plane, panel.probe),
-        file_name=f"playground-{panel.title.lower()}.csv",
-        key=key,
-    )
+                panel_csv_button(panel, f"pg_csv{index}")

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .compute import Points, points_of
-from .view import FARTHEST, MOST_CLASSES, MOST_POINTS, PlaygroundView, Point, rounded
+from ..plane_panel import MOST_CLASSES, Point, Points, points_of
+from .view import FARTHEST, MOST_POINTS, PlaygroundView, rounded
 
 TOO_FEW = "Keep at least three points and two classes: a classifier needs something to tell apart."
 
@@ -61,10 +61,10 @@ def with_points(view: PlaygroundView, points: tuple[Point, ...], chosen: int | N
     if any(not np.isfinite((x, y)).all() or max(abs(x), abs(y)) > FARTHEST for x, y, _ in points):
         raise ValueError(f"Coordinates must be numbers between {-FARTHEST:g} and {FARTHEST:g}.")
     at = view.at if chosen is None else None
-    return fitting(replace(view, points=points, row=chosen, at=at))
+    return fitted(replace(view, points=points, row=chosen, at=at))
 
 
-def fitting(view: PlaygroundView) -> PlaygroundView:
+def fitted(view: PlaygroundView) -> PlaygroundView:
     """The view with K and the chosen row made to fit the number of points."""
     n = len(view.points) if view.points is not None else len(points_of(view).y)
     row = view.row if view.row is None else min(view.row, n - 1)
@@ -73,9 +73,9 @@ def fitting(view: PlaygroundView) -> PlaygroundView:
     return replace(view, k=min(view.k, most_neighbours(n)), row=row)
 
 
-def misfits(view: PlaygroundView) -> list[str]:
-    """A sentence for each thing that :func:`fitting` changes."""
-    fit, n = fitting(view), len(points_of(view).y)
+def fitting_notices(view: PlaygroundView) -> list[str]:
+    """A sentence for each thing that :func:`fitted` changes."""
+    fit, n = fitted(view), len(points_of(view).y)
     words = []
     if view.row is not None and fit.row != view.row:
         words.append(

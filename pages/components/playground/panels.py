@@ -11,17 +11,26 @@ from streamlit.delta_generator import DeltaGenerator
 from arml_core.figures import plane_alt, plane_spec, probe_words, radius_interval, training_figure, training_table
 from arml_core.vocabulary import MEAN_RULE
 
-from ..chart import let_draw, show_chart
+from ..chart import show_chart, wait_for_drawing
 from ..csv_out import csv_button
 from ..on_demand import on_demand
+from ..plane_panel import (
+    EPOCH_STEP,
+    EPOCHS,
+    SEARCH_SECONDS,
+    Panel,
+    Points,
+    arml_training,
+    panel_of,
+    points_of,
+)
 from ..theme import current_style
 from . import session
-from .certificates import LONGER_SECONDS, SEARCH_SECONDS
-from .compute import Panel, Points, arml_training, panel_of, points_of
-from .controls import bound, method_picker
-from .view import EPOCH_STEP, EPOCHS, PlaygroundView
+from .controls import WIDGETS, method_picker
+from .view import PlaygroundView
 
 PLAYING, LONGER, PICKERS = "pg_playing", "pg_longer_for", "pg_pickers"
+LONGER_SECONDS = 3.0
 TICK_SECONDS, TICK_EPOCHS = 0.4, 50
 HEIGHTS = {2: 440, 3: 330, 4: 380}
 LESSON_HEIGHT = 350
@@ -34,7 +43,7 @@ MEAN_HELP = (
 
 
 @dataclass
-class _Later:
+class _Deferred:
     """What is shown once all pictures are on their way: the browser draws them while the rest is sent.
 
     The means over all points come last, they take longer than any picture. When a fragment runs on its own there are
@@ -91,20 +100,20 @@ def show_panels(view: PlaygroundView, points: Points, stayed: bool) -> list[Pane
     if not stayed:
         st.session_state.pop(PICKERS, None)
     shown: list[Panel | None] = []
-    later = _Later()
+    later = _Deferred()
     per_line = 2 if count == 4 else count
     for first in range(0, count, per_line):
         columns = st.columns(min(per_line, count - first), gap="medium")
         for index, column in enumerate(columns, start=first):
             with column:
                 shown.append(_show_panel(view, points, index, later))
-    let_draw()
+    wait_for_drawing()
     later.finish()
     st.session_state[PICKERS] = count
     return shown
 
 
-def patience(view: PlaygroundView) -> float:
+def search_seconds(view: PlaygroundView) -> float:
     """Seconds to search for each radius: longer if the visitor asked for it on this very view."""
     return LONGER_SECONDS if st.session_state.get(LONGER) == view else SEARCH_SECONDS
 
@@ -112,7 +121,7 @@ def patience(view: PlaygroundView) -> float:
 def show_search_longer(view: PlaygroundView, panels: list[Panel | None]) -> None:
     """Where an interval is still open, offer to go on."""
     still_open = any(panel is not None and not panel.probe.exact for panel in panels)
-    if still_open and patience(view) == SEARCH_SECONDS:
+    if still_open and search_seconds(view) == SEARCH_SECONDS:
         st.button(
             f"Search longer ({LONGER_SECONDS:.0f} s a picture)",
             key="pg_longer",
@@ -121,7 +130,7 @@ def show_search_longer(view: PlaygroundView, panels: list[Panel | None]) -> None
         )
 
 
-def _show_panel(view: PlaygroundView, points: Points, index: int, later: _Later) -> Panel | None:
+def _show_panel(view: PlaygroundView, points: Points, index: int, later: _Deferred) -> Panel | None:
     later.show_picker(st.container(), view, index)
     if view.methods[index] == "arml" and index == view.methods.index("arml"):
         playing = st.session_state.get(PLAYING, False)
@@ -135,14 +144,14 @@ def _show_panel(view: PlaygroundView, points: Points, index: int, later: _Later)
 
 def _panel_or_reason(view: PlaygroundView, points: Points, index: int, quiet: bool = False) -> Panel | None:
     try:
-        return panel_of(view.methods[index], view, points, patience(view))
+        return panel_of(view.methods[index], view, points, search_seconds(view))
     except (ValueError, FloatingPointError) as reason:
         if not quiet:
             st.warning(f"This method cannot be fitted to these points: {reason}")
         return None
 
 
-def _draw(panel: Panel, view: PlaygroundView, index: int, later: _Later) -> None:
+def _draw(panel: Panel, view: PlaygroundView, index: int, later: _Deferred) -> None:
     """The picture and its words."""
     figure = plane_spec(
         panel.plane,
@@ -156,7 +165,7 @@ def _draw(panel: Panel, view: PlaygroundView, index: int, later: _Later) -> None
     later.show(st.container(), panel)
 
 
-def _arml_panel(index: int, later: _Later) -> None:
+def _arml_panel(index: int, later: _Deferred) -> None:
     """ARML's panel, on its own so that playing its training redraws nothing else."""
     view = session.current()
     if st.session_state.get(PLAYING):
@@ -192,8 +201,7 @@ def _training_controls(view: PlaygroundView, points: Points) -> None:
             0,
             EPOCHS,
             step=EPOCH_STEP,
-            key=bound("epoch", view.epoch),
-            on_change=lambda: session.update(epoch=st.session_state["pg_epoch"]),
+            **WIDGETS.bind("epoch", view.epoch),
         )
     on_demand("ARML's training curve", "pg_open_curve", lambda: _training_curve(view, points))
 

@@ -55,7 +55,7 @@ _component = st.components.v2.component("arml_picture_clicks", js=JS, css=CSS, i
 
 
 @dataclass(frozen=True)
-class Hit:
+class PictureClick:
     """A place in a picture, and the training row there (or, if dragged, the row that was dragged there)."""
 
     place: tuple[float, float]
@@ -63,21 +63,21 @@ class Hit:
     dragged: bool
 
 
-def listen(react: Callable[[Hit], None]) -> None:
+def listen(react: Callable[[PictureClick], None]) -> None:
     """Call `react` for every click or drag in a picture, before the page runs again."""
 
     def callback() -> None:
-        hit = read_hit(st.session_state[KEY].get("hit"))
-        if hit is not None:
-            react(hit)
+        click = read_click(st.session_state[KEY].get("hit"))
+        if click is not None:
+            react(click)
 
     _component(key=KEY, on_hit_change=callback, height=1)
 
 
-def read_hit(sent: Any) -> Hit | None:
+def read_click(sent: Any) -> PictureClick | None:
     """What the browser sent, checked."""
     if not isinstance(sent, dict) or not all(isinstance(sent.get(name), (int, float)) for name in ("x", "y")):
         return None
     row = sent.get("row")
     place = (rounded(sent["x"]), rounded(sent["y"]))
-    return Hit(place, row if isinstance(row, int) else None, bool(sent.get("dragged")))
+    return PictureClick(place, row if isinstance(row, int) else None, bool(sent.get("dragged")))

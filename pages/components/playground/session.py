@@ -6,7 +6,7 @@ import streamlit as st
 
 from ..address import Choices
 from ..markdown import escaped
-from .edits import misfits
+from .edits import fitting_notices
 from .lessons import LESSONS, base_view
 from .view import DEFAULT, PlaygroundView, from_query, to_query
 
@@ -26,7 +26,7 @@ class _Playground(Choices[PlaygroundView]):
             lesson = ""
         base = base_view(lesson, int(step) if step in ("1", "2", "3", "4", "5") else 1)
         view, more = from_query(query, base)
-        return view, notices + more + misfits(view)
+        return view, notices + more + fitting_notices(view)
 
     def query(self) -> dict[str, str]:
         return query_of(self.current())
@@ -45,7 +45,7 @@ load_view = CHOICES.load
 current = CHOICES.current
 update = CHOICES.update
 update_quietly = CHOICES.put
-touch = CHOICES.touch
+mark_changed = CHOICES.mark_changed
 publish = CHOICES.publish
 notices = CHOICES.notices
 

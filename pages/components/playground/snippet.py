@@ -6,8 +6,7 @@ from arml_core.jobs import EvaluationSpec, PointsSpec, RunSpec
 from arml_core.jobs.python_lines import dataset_lines, script
 from arml_core.threat import ThreatModel
 
-from .certificates import SEARCH_SECONDS, best_method
-from .compute import SEED, TITLES, points_of
+from ..plane_panel import SEARCH_SECONDS, SEED, TITLES, best_method, points_of
 from .edits import as_tuples
 from .view import PlaygroundView
 
@@ -15,7 +14,7 @@ from .view import PlaygroundView
 def python_lines(view: PlaygroundView) -> str:
     """A script that runs as it stands and prints the radius of the chosen point for every picture."""
     threat = ThreatModel(view.norm)
-    method = best_method(view.k, threat.norm)
+    method = best_method(view.k, view.norm)
     points = PointsSpec("test" if view.row is None else "train")  # a free place, too, leaves no voter out
     spec = EvaluationSpec("certify", "", view.k, method, threat, points, SEARCH_SECONDS).normalised()
     place = f"X, y = np.array([{view.at}]), None"

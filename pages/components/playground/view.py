@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from arml_core.vocabulary import NORMS
 
-from ..address import number, one_of, read_changes, real, several_of, whole
-
-Point = tuple[float, float, int]
+from ..address import number, one_of, read_changes, real, several_of, whole, write_choices
+from ..plane_panel import EPOCH_STEP, EPOCHS, LAYERS, MOST_CLASSES, SEVEN_POINTS, PlaneView, Point
 
 PRESETS = ("seven_points", "moons", "circles", "blobs", "xor", "stretched", "imbalanced")
 METHODS = ("euclidean", "nca", "lmnn", "itml", "lfda", "arml", "hand")
-LAYERS = ("ellipse", "neighbours")
 HIDEABLE = (
     "lesson",
     "data",
@@ -30,45 +28,28 @@ HIDEABLE = (
     "data-out",
 )
 FEWEST_PANELS, MOST_PANELS = 2, 4
-MOST_POINTS, MOST_NEIGHBOURS, MOST_CLASSES = 200, 15, 4
-EPOCHS, EPOCH_STEP = 1000, 10
+MOST_POINTS, MOST_NEIGHBOURS = 200, 15
 DECIMALS = 3
 FARTHEST = 1000.0
 
 
 @dataclass(frozen=True)
-class PlaygroundView:
-    """Everything that decides the picture. `row` is a chosen training row, `at` a chosen place; one of them at most."""
+class PlaygroundView(PlaneView):
+    """Everything that decides the page: the pictures, the lesson they belong to, and what is hidden."""
 
-    data: str = "seven_points"
-    n: int = 40
-    noise: float | None = None
-    seed: int = 0
-    points: tuple[Point, ...] | None = None
-    methods: tuple[str, ...] = ("euclidean", "nca", "arml")
-    k: int = 1
-    norm: str = "l2"
-    row: int | None = None
-    at: tuple[float, float] | None = None
-    hand: tuple[float, float, float] = (2.0, 1.0, 30.0)
-    epoch: int = EPOCHS
-    layers: tuple[str, ...] = LAYERS
     lesson: str = ""
     step: int = 1
     hide: tuple[str, ...] = ()
 
 
-DEFAULT = PlaygroundView(row=1)  # where the three metrics differ most: 0.71, 0.11 and 1.11
-_ALWAYS = ("lesson", "step")  # inside a lesson these name the base view itself
+DEFAULT = PlaygroundView(row=SEVEN_POINTS.row)
 
 
 def to_query(view: PlaygroundView, base: PlaygroundView = DEFAULT) -> dict[str, str]:
     """The address parameters that turn `base` into `view`."""
-    query = {}
-    for field in fields(PlaygroundView):
-        value = getattr(view, field.name)
-        if value is not None and (value != getattr(base, field.name) or (field.name in _ALWAYS and view.lesson)):
-            query[field.name] = _WRITE.get(field.name, str)(value)
+    query = write_choices(view, base, _WRITE)
+    if view.lesson:  # it names the base view itself
+        query |= {"lesson": view.lesson, "step": str(view.step)}
     return query
 
 
@@ -131,9 +112,6 @@ def _read_epoch(text: str) -> int:
 
 _WRITE: dict[str, Callable[[Any], str]] = {
     "points": write_points,
-    "methods": "~".join,
-    "layers": "~".join,
-    "hide": "~".join,
     "at": lambda place: "_".join(map(_plain, place)),
     "hand": lambda hand: "_".join(map(_plain, hand)),
     "noise": _plain,

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-import streamlit as st
 
 from arml_core.attacks.boundary import STEPS
 from arml_core.certificates import METHODS
@@ -17,7 +14,8 @@ from arml_core.device import list_devices
 from arml_core.jobs.learners import entries, entry_of
 from arml_core.vocabulary import NORMS
 
-from ..address import Choices, flag, keys_of, one_of, several_of, whole
+from ..address import Choices, flag, one_of, several_of, whole
+from ..bound_widgets import BoundWidgets
 
 Setting = tuple[str, str, Any]
 """A learner, one of its parameters, and a value that is not the default."""
@@ -32,7 +30,7 @@ _JOB = re.compile(r"[0-9a-f]{32}\Z")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TrainView:
     """The form (datasets × methods × seeds), the shown job, and how it is to be evaluated.
 
     A dataset is a name or, for an upload, its fingerprint. `settings` are the parameters that are not the defaults.
@@ -83,10 +81,10 @@ def write_seeds(seeds: tuple[int, ...]) -> str:
 def read_datasets(text: str) -> tuple[str, ...]:
     """Names of datasets and fingerprints of uploads, joined by "~"."""
     known = {about.name for about in list_datasets()}
-    chosen = tuple(dict.fromkeys(part for part in text.split("~") if part))
-    if any(part not in known and not _DIGEST.match(part) for part in chosen):
+    view = tuple(dict.fromkeys(part for part in text.split("~") if part))
+    if any(part not in known and not _DIGEST.match(part) for part in view):
         raise ValueError("it takes names of datasets, joined by ~")
-    return chosen
+    return view
 
 
 def read_settings(text: str) -> tuple[Setting, ...]:
@@ -132,9 +130,9 @@ def _method_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(several_of(tuple(entries()))(text)))
 
 
-choices: Choices[Chosen] = Choices(
+CHOICES: Choices[TrainView] = Choices(
     "train",
-    Chosen(),
+    TrainView(),
     {
         "datasets": read_datasets,
         "methods": _method_names,
@@ -158,25 +156,16 @@ choices: Choices[Chosen] = Choices(
 )
 
 
-bound = keys_of("train")
+WIDGETS = BoundWidgets("train", CHOICES.update)
 
 
-def set_field(name: str, convert: Callable[[Any], Any] = lambda value: value) -> Callable[[], None]:
-    """A callback that takes a widget's new value over into the choices."""
-
-    def callback() -> None:
-        choices.update(**{name: convert(st.session_state[f"train_{name}"])})
-
-    return callback
-
-
-def parameters_of(chosen: Chosen, method: str) -> dict[str, Any]:
+def parameters_of(view: TrainView, method: str) -> dict[str, Any]:
     """What is set for a method; the rest are defaults."""
-    return {name: value for owner, name, value in chosen.settings if owner == method}
+    return {name: value for owner, name, value in view.settings if owner == method}
 
 
-def with_setting(chosen: Chosen, method: str, name: str, value: Any) -> tuple[Setting, ...]:
+def with_setting(view: TrainView, method: str, name: str, value: Any) -> tuple[Setting, ...]:
     """The settings after a change; a default needs no setting."""
-    others = tuple(setting for setting in chosen.settings if setting[:2] != (method, name))
+    others = tuple(setting for setting in view.settings if setting[:2] != (method, name))
     is_default = value == entry_of(method).parameter(name).default
     return others if is_default else (*others, (method, name, value))

@@ -26,15 +26,16 @@ from arml_core.vocabulary import parameter_label
 
 from ..chart import show_chart
 from ..csv_out import csv_button
+from ..formula import show_formula
+from ..job_words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way
 from ..markdown import escaped
 from ..on_demand import on_demand
 from ..theme import current_style
 from ..visitor import read_client
-from .catalog import Offer
-from .choices import Chosen, choices
+from .choices import CHOICES, TrainView
+from .dataset_options import DatasetOption
 from .queue import REFRESH_SECONDS, cancel_button, retry
 from .snippet import training_lines
-from .words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way
 
 CHART_SECONDS = 1.2
 LOG_SECONDS = 2.0
@@ -59,18 +60,17 @@ exponential moving average with weight 0.05. The eigenvalues are those of $M$: h
 """
 
 
-def show_training(job: JobStatus, chosen: Chosen, offer: Offer | None) -> None:
+def show_training(job: JobStatus, view: TrainView, dataset: DatasetOption | None) -> None:
     """Header, charts and what can be done with the result."""
     active = under_way(job)
     st.fragment(_header, run_every=REFRESH_SECONDS if active else None)(job.id, active)
     st.fragment(_charts, run_every=CHART_SECONDS if active else None)(job.id)
-    with st.expander("The formula"):
-        st.markdown(FORMULA)
-    if "data-out" not in chosen.hide:
+    show_formula(FORMULA)
+    if "data-out" not in view.hide:
         on_demand("The numbers behind the charts (CSV)", "train_open_data", lambda: _data(job))
     on_demand("Log", "train_open_log", lambda: st.fragment(_log, run_every=LOG_SECONDS if active else None)(job.id))
-    if "python" not in chosen.hide:
-        on_demand("Copy link and Python", "train_open_python", lambda: _copy(job, offer))
+    if "python" not in view.hide:
+        on_demand("Copy link and Python", "train_open_python", lambda: _copy(job, dataset))
 
 
 def _header(job_id: str, was_active: bool) -> None:
@@ -303,13 +303,13 @@ def _log(job_id: str) -> None:
         st.caption("Nothing was written yet.")
 
 
-def _copy(job: JobStatus, offer: Offer | None) -> None:
+def _copy(job: JobStatus, dataset: DatasetOption | None) -> None:
     spec = job.spec
     assert isinstance(spec, RunSpec)
     st.markdown("This link opens the same view in any browser that reaches this dashboard:")
-    st.code(choices.link(), language=None, wrap_lines=True)
+    st.code(CHOICES.link(), language=None, wrap_lines=True)
     if job.private and is_shared():
         st.caption("Others will not see this job: it comes from your upload.")
     given = spec.learner == GIVEN
     st.markdown("These lines load this metric from its file:" if given else "These lines train the same metric:")
-    st.code(training_lines(spec, offer), language="python", wrap_lines=True)
+    st.code(training_lines(spec, dataset), language="python", wrap_lines=True)

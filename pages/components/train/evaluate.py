@@ -7,35 +7,36 @@ import streamlit as st
 from arml_core.comparison import Setting
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, StoreError
 
+from ..job_words import clause, progress_words, under_way
 from ..markdown import escaped
 from ..visitor import read_client
-from .catalog import Offer
-from .choices import Chosen, choices
+from .choices import CHOICES, TrainView
+from .dataset_options import DatasetOption
 from .evaluation_curves import show_curves
 from .evaluation_form import show_form
 from .queue import cancel_button, retry
-from .words import clause, evaluation_words, progress_words, setting_words, under_way
+from .words import evaluation_words, setting_words
 
 REFRESH_SECONDS = 0.9
 
 
-def show_evaluate(run: JobStatus, chosen: Chosen, offer: Offer | None, jobs: list[JobStatus]) -> None:
+def show_evaluate(run: JobStatus, view: TrainView, dataset: DatasetOption | None, jobs: list[JobStatus]) -> None:
     """The form, the evaluations of this run with their curves, and the way to Compare."""
     st.subheader("Evaluate", help="How far can points move before their answer changes, under this metric?")
     evaluations = [job for job in jobs if job.needs == run.id]
     if run.state in ("failed", "cancelled", "lost") and not under_way(run):
         st.caption("There is no metric to evaluate. Retry the training first.")
-    elif offer is None:
+    elif dataset is None:
         st.caption("Its dataset is not here any more, so it cannot be evaluated. Upload the file again.")
     else:
-        show_form(run, chosen, offer)
+        show_form(run, view, dataset)
     if not evaluations:
         return
     active = any(under_way(job) for job in evaluations)
-    st.fragment(_evaluations, run_every=REFRESH_SECONDS if active else None)(run.id, active, chosen, offer)
+    st.fragment(_evaluations, run_every=REFRESH_SECONDS if active else None)(run.id, active, view, dataset)
 
 
-def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | None) -> None:
+def _evaluations(run_id: str, was_active: bool, view: TrainView, dataset: DatasetOption | None) -> None:
     """Rows of this run's evaluations, and the curves of those that belong together."""
     try:
         client = read_client()
@@ -53,7 +54,7 @@ def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | N
     if not groups:
         return
     names = list(groups)
-    shown = next((name for name, group in groups.items() if any(job.id == chosen.curve for job in group)), names[0])
+    shown = next((name for name, group in groups.items() if any(job.id == view.curve for job in group)), names[0])
     if len(names) > 1:
         picked = st.selectbox(
             "Curves of",
@@ -62,9 +63,9 @@ def _evaluations(run_id: str, was_active: bool, chosen: Chosen, offer: Offer | N
             key=f"train_group_{run_id}_{len(names)}_{shown}",
         )
         if picked != shown:
-            choices.update(curve=groups[picked][0].id)
+            CHOICES.update(curve=groups[picked][0].id)
             st.rerun()
-    _show_group(client, run, groups[shown], shown, chosen, offer)
+    _show_group(client, run, groups[shown], shown, view, dataset)
 
 
 def grouped(jobs: list[JobStatus]) -> dict[str, list[JobStatus]]:
@@ -114,7 +115,7 @@ def _ended_row(job: JobStatus) -> None:
 
 
 def _show_group(
-    client: Client, run: JobStatus, jobs: list[JobStatus], shared: str, chosen: Chosen, offer: Offer | None
+    client: Client, run: JobStatus, jobs: list[JobStatus], shared: str, view: TrainView, dataset: DatasetOption | None
 ) -> None:
     for job in jobs:
         if job.state in ("failed", "cancelled", "lost") and not under_way(job):
@@ -132,4 +133,4 @@ def _show_group(
         if any(under_way(job) for job in jobs):
             st.caption("The curves appear here with the first finished points.")
         return
-    show_curves(run, jobs, found, shared, chosen, offer)
+    show_curves(run, jobs, found, shared, view, dataset)

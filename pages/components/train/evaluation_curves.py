@@ -12,17 +12,17 @@ from arml_core.jobs import EvaluationSpec, JobStatus, RunSpec
 from arml_core.results import Evaluation
 from arml_core.vocabulary import MEAN_RULE, NO_SCRIPT, NOTHING_FOUND, radius_down, radius_up
 
+from ..address_keys import KEY_LENGTH, limits_of
 from ..chart import show_chart
-from ..compare.catalogue import limits_of
 from ..csv_out import csv_button
+from ..formula import show_formula
 from ..on_demand import on_demand
 from ..theme import current_style
-from .catalog import Offer
-from .choices import Chosen
+from .choices import TrainView
+from .dataset_options import DatasetOption
 from .detail import file_name
 from .snippet import evaluation_lines
 
-COMPARE_NAME = 12  # Compare names runs and files by so many characters
 FORMULA = r"""
 The robust error at $\varepsilon$ is the share of points whose radius is at most $\varepsilon$:
 
@@ -64,7 +64,12 @@ def _line(title: str, pair: EvaluationPair, place: int, several: bool) -> Robust
 
 
 def show_curves(
-    run: JobStatus, jobs: list[JobStatus], found: list[Evaluation], shared: str, chosen: Chosen, offer: Offer | None
+    run: JobStatus,
+    jobs: list[JobStatus],
+    found: list[Evaluation],
+    shared: str,
+    view: TrainView,
+    dataset: DatasetOption | None,
 ) -> None:
     """What was found so far, as curves and numbers; `shared` says in words what the evaluations have in common."""
     lines = lines_of(found[0].learner_title, found)
@@ -81,7 +86,7 @@ def show_curves(
         counts = ", ".join(f"{e.describe_method()} {len(e):,} of {e.planned:,} points" for e in partial)
         st.caption(f"Partial: {counts}. The curves still move.")
     _numbers(found)
-    _after(run, jobs, lines, chosen, offer)
+    _after(run, jobs, lines, view, dataset)
 
 
 def _numbers(found: list[Evaluation]) -> None:
@@ -110,43 +115,44 @@ def _numbers(found: list[Evaluation]) -> None:
             st.metric(label, value, help=meaning, width="content")
 
 
-def _after(run: JobStatus, jobs: list[JobStatus], lines: list[RobustLine], chosen: Chosen, offer: Offer | None) -> None:
+def _after(
+    run: JobStatus, jobs: list[JobStatus], lines: list[RobustLine], view: TrainView, dataset: DatasetOption | None
+) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        if offer is not None:
+        if dataset is not None:
             st.page_link(
-                "pages/compare.py", label="Compare with others", query_params=compare_query(run, jobs[0], offer)
+                "pages/compare.py", label="Compare with others", query_params=compare_query(run, jobs[0], dataset)
             )
-        if "data-out" not in chosen.hide:
+        if "data-out" not in view.hide:
             csv_button(
                 "The curves as CSV",
                 lambda: curves_table(lines),
                 file_name=file_name(run, "csv").replace(".csv", "-curves.csv"),
                 key="train_curves_csv",
             )
-    with st.expander("The formula of the curves"):
-        st.markdown(FORMULA)
-    if "python" not in chosen.hide:
-        on_demand("Copy Python of these curves", "train_open_curve_python", lambda: _python(run, jobs, offer))
+    show_formula(FORMULA, "The formula of the curves")
+    if "python" not in view.hide:
+        on_demand("Copy Python of these curves", "train_open_curve_python", lambda: _python(run, jobs, dataset))
 
 
-def compare_query(run: JobStatus, evaluation: JobStatus, offer: Offer) -> dict[str, str]:
+def compare_query(run: JobStatus, evaluation: JobStatus, dataset: DatasetOption) -> dict[str, str]:
     """The address parameters of Compare that show this run beside the others on its dataset."""
     spec = evaluation.spec
     assert isinstance(spec, EvaluationSpec)
     return {
-        "data": offer.key[:COMPARE_NAME] if offer.group == "file" else offer.key,
-        "runs": run.id[:COMPARE_NAME],
+        "data": dataset.key[:KEY_LENGTH] if dataset.group == "file" else dataset.key,
+        "runs": run.id[:KEY_LENGTH],
         "k": str(spec.n_neighbors),
         "norm": spec.threat.arguments()["norm"],
         "limits": limits_of(canonical_threat(spec.threat)),
     }
 
 
-def _python(run: JobStatus, jobs: list[JobStatus], offer: Offer | None) -> None:
+def _python(run: JobStatus, jobs: list[JobStatus], dataset: DatasetOption | None) -> None:
     spec = run.spec
     assert isinstance(spec, RunSpec)
     specs = [job.spec for job in jobs if isinstance(job.spec, EvaluationSpec)]
-    lines = evaluation_lines(spec, specs, offer)
+    lines = evaluation_lines(spec, specs, dataset)
     if lines is None:
         st.caption(NO_SCRIPT)
     else:

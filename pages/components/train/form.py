@@ -17,69 +17,66 @@ from arml_core.vocabulary import duration, gigabytes, parameter_label
 
 from ..markdown import escaped
 from ..visitor import write_client
-from .catalog import Offer, describe
 from .choices import (
+    CHOICES,
     LARGEST_SETTING,
-    Chosen,
-    bound,
-    choices,
+    WIDGETS,
+    TrainView,
     parameters_of,
     read_seeds,
-    set_field,
     with_setting,
     write_seeds,
 )
+from .dataset_options import DatasetOption, describe
 from .plan import Plan, make_plan, start
 
 SEEDS_REFUSED, STARTED, KNOWN = "train_seeds_refused", "train_started", "train_known"
 FAILED = "train_start_failed"
 
 
-def show_form(chosen: Chosen, offers: Mapping[str, Offer]) -> None:
+def show_form(view: TrainView, datasets: Mapping[str, DatasetOption]) -> None:
     """Everything up to the Start button."""
     st.subheader("New trainings")
-    _datasets(chosen, offers)
-    st.multiselect(
+    _datasets(view, datasets)
+    WIDGETS.multiselect(
         "Methods",
-        list(entries()),
-        format_func=lambda name: entry_of(name).title,
-        key=bound("methods", list(chosen.methods)),
-        on_change=set_field("methods", tuple),
+        "methods",
+        view.methods,
+        {name: entry.title for name, entry in entries().items()},
         placeholder="Choose at least one method",
         help="\n".join(f"- **{entry.title}**: {entry.summary}" for entry in entries().values()),
     )
-    _seeds_and_device(chosen)
-    problems = _parameters(chosen)
-    _cost_and_start(chosen, offers, problems)
+    _seeds_and_device(view)
+    problems = _parameters(view)
+    _cost_and_start(view, datasets, problems)
 
 
-def _datasets(chosen: Chosen, offers: Mapping[str, Offer]) -> None:
-    st.multiselect(
+def _datasets(view: TrainView, datasets: Mapping[str, DatasetOption]) -> None:
+    WIDGETS.multiselect(
         "Datasets",
-        list(offers),
-        format_func=lambda key: _label(offers[key]),
-        key=bound("datasets", list(chosen.datasets)),
-        on_change=set_field("datasets", tuple),
+        "datasets",
+        view.datasets,
+        {key: _label(dataset) for key, dataset in datasets.items()},
         placeholder="Choose at least one dataset",
         help="⬇️ marks one that is not on this machine yet; 📄 is your own upload.",
     )
-    for key in chosen.datasets:
-        st.caption(describe(offers[key]))
+    for key in view.datasets:
+        st.caption(describe(datasets[key]))
 
 
-def _label(offer: Offer) -> str:
-    if offer.group == "file":
-        return f"📄 {offer.title}"
-    return offer.title if offer.here else f"{offer.title} ⬇️"
+def _label(dataset: DatasetOption) -> str:
+    if dataset.group == "file":
+        return f"📄 {dataset.title}"
+    return dataset.title if dataset.here else f"{dataset.title} ⬇️"
 
 
-def _seeds_and_device(chosen: Chosen) -> None:
+def _seeds_and_device(view: TrainView) -> None:
     left, right = st.columns(2)
     refused = st.session_state.get(SEEDS_REFUSED)
     with left:
         st.text_input(
             "Seeds",
-            key=bound("seeds", write_seeds(chosen.seeds).replace("~", ", ") if refused is None else refused[0]),
+            key=WIDGETS.key("seeds", write_seeds(view.seeds).replace("~", ", ") if refused is None else refused[0]),
             on_change=_choose_seeds,
             help="Each seed is a training of its own: 0, 1, 2 or 0-4. Methods without chance run once.",
         )
@@ -87,12 +84,11 @@ def _seeds_and_device(chosen: Chosen) -> None:
         found = list_devices()
         titles = {name: _device_title(name) for name in found}
         offered = {"auto": f"Automatic: {titles[found[0]]}"} | {n: t[0].upper() + t[1:] for n, t in titles.items()}
-        st.selectbox(
+        WIDGETS.selectbox(
             "Device",
-            list(offered),
-            format_func=offered.__getitem__,
-            key=bound("device", chosen.device),
-            on_change=set_field("device"),
+            "device",
+            view.device,
+            offered,
             help="No CUDA or Apple GPU was found on this machine; everything works, slower."
             if found == ["cpu"]
             else "Found on this machine: " + ", ".join(titles.values()) + ".",
@@ -107,39 +103,39 @@ def _device_title(name: str) -> str:
 
 
 def _choose_seeds() -> None:
-    text = st.session_state["train_seeds"]
+    text = WIDGETS.value("seeds")
     try:
-        choices.update(seeds=read_seeds(text))
+        CHOICES.update(seeds=read_seeds(text))
         st.session_state.pop(SEEDS_REFUSED, None)
     except ValueError as reason:
         st.session_state[SEEDS_REFUSED] = (text, str(reason))
 
 
-def _parameters(chosen: Chosen) -> list[str]:
+def _parameters(view: TrainView) -> list[str]:
     """The paper's parameters of every chosen method, the rest under "Advanced"; returns what is out of range."""
     problems: list[str] = []
-    learners = [entry_of(name) for name in chosen.methods]
+    learners = [entry_of(name) for name in view.methods]
     for entry in learners:
-        _inputs(chosen, entry, [p for p in entry.parameters if not p.advanced], len(learners) > 1, problems)
+        _inputs(view, entry, [p for p in entry.parameters if not p.advanced], len(learners) > 1, problems)
     if any(p.advanced for entry in learners for p in entry.parameters):
-        changed = sum(entry_of(m).parameter(n).advanced for m, n, _ in chosen.settings if m in chosen.methods)
+        changed = sum(entry_of(m).parameter(n).advanced for m, n, _ in view.settings if m in view.methods)
         with st.expander("Advanced" + (f" ({changed} changed)" if changed else ""), key="train_advanced"):
             st.caption("The paper keeps these fixed; the values shown are its own or the method's usual ones.")
             for entry in learners:
-                _inputs(chosen, entry, [p for p in entry.parameters if p.advanced], True, problems)
-            if chosen.settings:
-                st.button("Back to the defaults", on_click=lambda: choices.update(settings=()))
+                _inputs(view, entry, [p for p in entry.parameters if p.advanced], True, problems)
+            if view.settings:
+                st.button("Back to the defaults", on_click=lambda: CHOICES.update(settings=()))
     return problems
 
 
 def _inputs(
-    chosen: Chosen, entry: LearnerEntry, parameters: list[Parameter], heading: bool, problems: list[str]
+    view: TrainView, entry: LearnerEntry, parameters: list[Parameter], heading: bool, problems: list[str]
 ) -> None:
     if not parameters:
         return
     if heading:
         st.markdown(f"**{entry.title}**")
-    values = parameters_of(chosen, entry.name)
+    values = parameters_of(view, entry.name)
     for start_at in range(0, len(parameters), 2):
         for column, parameter in zip(st.columns(2), parameters[start_at : start_at + 2], strict=False):
             with column:
@@ -151,7 +147,7 @@ def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -
     name = f"p_{method}_{parameter.name}"
     label = parameter_label(parameter.name)
     shared: dict[str, Any] = {
-        "key": bound(name, value),
+        "key": WIDGETS.key(name, value),
         "on_change": _set_parameter,
         "args": (method, parameter.name),
         "help": parameter.help,
@@ -177,22 +173,22 @@ def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -
 
 
 def _set_parameter(method: str, name: str) -> None:
-    value = st.session_state[f"train_p_{method}_{name}"]
+    value = WIDGETS.value(f"p_{method}_{name}")
     parameter = entry_of(method).parameter(name)
     if value is None and not parameter.optional:
         value = parameter.default
-    choices.update(settings=with_setting(choices.current(), method, name, value))
+    CHOICES.update(settings=with_setting(CHOICES.current(), method, name, value))
 
 
-def _cost_and_start(chosen: Chosen, offers: Mapping[str, Offer], problems: list[str]) -> None:
+def _cost_and_start(view: TrainView, datasets: Mapping[str, DatasetOption], problems: list[str]) -> None:
     for problem in problems:
         st.error(f"{problem[0].upper()}{problem[1:]}.")
     plan = None
-    if not chosen.datasets or not chosen.methods:
+    if not view.datasets or not view.methods:
         st.info("Choose at least one dataset and one method.")
     elif not problems:
-        plan = make_plan(chosen, offers, memory_available())
-        _show_cost(plan, chosen.device)
+        plan = make_plan(view, datasets, memory_available())
+        _show_cost(plan, view.device)
     ready = plan is not None and plan.count > 0 and plan.too_many is None and SEEDS_REFUSED not in st.session_state
     count = plan.count if plan is not None else 0
     st.button(
@@ -201,7 +197,7 @@ def _cost_and_start(chosen: Chosen, offers: Mapping[str, Offer], problems: list[
         width="stretch",
         disabled=not ready,
         on_click=_start,
-        args=(plan, chosen.device),
+        args=(plan, view.device),
         key="train_start",
     )
     for key, show in ((STARTED, st.toast), (KNOWN, st.success), (FAILED, st.error)):  # a job soon leaves the queue
@@ -260,4 +256,4 @@ def _start(plan: Plan, device: str) -> None:
             if len(asked) == 1
             else f"{known} of the {len(asked)} {'was' if known == 1 else 'were'} trained before."
         )
-    choices.update(job=(fresh or asked)[0].id, curve="")
+    CHOICES.update(job=(fresh or asked)[0].id, curve="")

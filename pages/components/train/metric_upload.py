@@ -14,35 +14,35 @@ from arml_core.jobs import Client, StoreError, Upload, is_shared, upload_lifetim
 from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
 from ..visitor import write_client
-from .catalog import Offer
-from .choices import choices
+from .choices import CHOICES
+from .dataset_options import DatasetOption
 
 DONE, FAILED = "train_upload_done", "train_upload_failed"
 KINDS = {"dataset": "dataset", "metric": "metric", "points": "query rows", "file": "file"}
 
 
-def show_upload(offers: Mapping[str, Offer]) -> None:
+def show_upload(datasets: Mapping[str, DatasetOption]) -> None:
     """Choose the dataset, give the file, and it is a finished run."""
     st.markdown(
         "A matrix M (symmetric, positive semi-definite, a row and a column per feature) as `.csv` of plain numbers or "
         f"as `.npz`, or a file from “Download the metric”. At most {LARGEST_MB} MB."
     )
-    chosen = [name for name in choices.current().datasets if name in offers]
+    preferred = [name for name in CHOICES.current().datasets if name in datasets]
     key = st.selectbox(
         "For the dataset",
-        list(offers),
-        index=list(offers).index(chosen[0]) if chosen else 0,
-        format_func=lambda name: offers[name].title,
+        list(datasets),
+        index=list(datasets).index(preferred[0]) if preferred else 0,
+        format_func=lambda name: datasets[name].title,
         key="train_upload_for",
     )
-    st.caption(f"It has {offers[key].n_features:,} features.")
+    st.caption(f"It has {datasets[key].n_features:,} features.")
     file = st.file_uploader("The file", max_upload_size=LARGEST_MB, key="train_upload_file")
     title = st.text_input("Name", max_chars=60, placeholder="what it is called on charts", key="train_upload_title")
     st.button(
         "Add the metric",
         disabled=file is None,
         on_click=_add,
-        args=(offers[key], title, file),
+        args=(datasets[key], title, file),
         key="train_upload_add",
     )
     if FAILED in st.session_state:
@@ -53,18 +53,18 @@ def show_upload(offers: Mapping[str, Offer]) -> None:
         st.caption(f"Only you see it. It is deleted after {upload_lifetime() / 86_400:g} days.")
 
 
-def _add(offer: Offer, title: str, file: Any) -> None:
+def _add(dataset: DatasetOption, title: str, file: Any) -> None:
     name = title.strip() or Path(file.name).stem[:60] or "A given metric"
     try:
-        metric = read_metric(file.name, file.getvalue(), offer.n_features)
+        metric = read_metric(file.name, file.getvalue(), dataset.n_features)
         client = write_client()
-        source: Any = client.dataset(offer.key) if offer.group == "file" else offer.key
+        source: Any = client.dataset(dataset.key) if dataset.group == "file" else dataset.key
         added = client.add_metric(source, metric, name)
     except (ValueError, StoreError) as reason:
         st.session_state[FAILED] = escaped(str(reason))
         return
     st.session_state[DONE] = f"{escaped(name)} is among the jobs now."
-    choices.update(job=added.id, curve="")
+    CHOICES.update(job=added.id, curve="")
 
 
 def show_uploads(client: Client) -> None:

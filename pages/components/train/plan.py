@@ -13,8 +13,8 @@ from arml_core.learners.estimation import Estimate, estimate, refusal
 from arml_core.learners.registry import LEARNERS, LearnerEntry
 from arml_core.vocabulary import duration, gigabytes
 
-from .catalog import Offer
-from .choices import Chosen, parameters_of
+from .choices import TrainView, parameters_of
+from .dataset_options import DatasetOption
 
 MOST_TRAININGS = 60
 
@@ -23,7 +23,7 @@ MOST_TRAININGS = 60
 class PlannedTraining:
     """One method on one dataset with all its seeds; a method that draws nothing at random runs once."""
 
-    offer: Offer
+    dataset: DatasetOption
     entry: LearnerEntry
     parameters: dict[str, Any]
     seeds: tuple[int, ...]
@@ -32,7 +32,7 @@ class PlannedTraining:
 
     @property
     def title(self) -> str:
-        return f"{self.entry.title} on {self.offer.title}"
+        return f"{self.entry.title} on {self.dataset.title}"
 
 
 @dataclass(frozen=True)
@@ -90,31 +90,31 @@ class Plan:
         return " ".join(parts)
 
 
-def make_plan(chosen: Chosen, offers: Mapping[str, Offer], available: int | None) -> Plan:
+def make_plan(view: TrainView, datasets: Mapping[str, DatasetOption], available: int | None) -> Plan:
     """Every combination; a ValueError for a parameter out of range."""
     trainings = []
-    for key in chosen.datasets:
-        for method in chosen.methods:
-            trainings.append(_training(offers[key], method, chosen, available))
+    for key in view.datasets:
+        for method in view.methods:
+            trainings.append(_training(datasets[key], method, view, available))
     return Plan(tuple(trainings), available, Limits.default().jobs)
 
 
-def _training(offer: Offer, method: str, chosen: Chosen, available: int | None) -> PlannedTraining:
+def _training(dataset: DatasetOption, method: str, view: TrainView, available: int | None) -> PlannedTraining:
     entry = entry_of(method)
-    parameters = {name: entry.parameter(name).check(value) for name, value in parameters_of(chosen, method).items()}
+    parameters = {name: entry.parameter(name).check(value) for name, value in parameters_of(view, method).items()}
     cost = None
     if method in LEARNERS:
-        cost = estimate(method, offer.n_train, offer.n_features, offer.n_classes, parameters)
-    seeds = chosen.seeds if entry.seeded else chosen.seeds[:1]
-    return PlannedTraining(offer, entry, parameters, seeds, cost, None if cost is None else refusal(cost, available))
+        cost = estimate(method, dataset.n_train, dataset.n_features, dataset.n_classes, parameters)
+    seeds = view.seeds if entry.seeded else view.seeds[:1]
+    return PlannedTraining(dataset, entry, parameters, seeds, cost, None if cost is None else refusal(cost, available))
 
 
 def start(client: Client, plan: Plan, device: str) -> list[JobStatus]:
     """Queue every training of the plan that fits."""
     asked = []
     for training in plan.accepted:
-        offer = training.offer
-        fingerprint = client.add_dataset(client.dataset(offer.key) if offer.group == "file" else offer.key)
+        option = training.dataset
+        fingerprint = client.add_dataset(client.dataset(option.key) if option.group == "file" else option.key)
         for seed in training.seeds:
             asked.append(client.submit(RunSpec(fingerprint, training.entry.name, training.parameters, seed, device)))
     return asked

@@ -9,10 +9,10 @@ import streamlit as st
 from arml_core.jobs import Client, JobStatus, StoreError, UnknownJob
 from arml_core.jobs.capacity import Limits
 
+from ..job_words import row_words, under_way
 from ..markdown import escaped
 from ..visitor import read_client, write_client
-from .choices import choices
-from .words import row_words, under_way
+from .choices import CHOICES
 
 REFRESH_SECONDS = 0.6
 """Progress is written every quarter of a second: what is on screen is less than a second old."""
@@ -110,7 +110,7 @@ def _show_button(job: JobStatus, selected: str) -> None:
     run = job.id if job.kind == "train" else job.needs
     shown = run == selected
     if st.button("Shown" if shown else "Show", key=f"train_show_{job.id}", disabled=shown):
-        choices.update(job=run, curve="" if job.kind == "train" else job.id)
+        CHOICES.update(job=run, curve="" if job.kind == "train" else job.id)
         st.rerun()
 
 

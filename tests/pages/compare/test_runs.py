@@ -19,7 +19,7 @@ from arml_core.jobs.workspace import Workspace
 from arml_core.learners.registry import LEARNERS
 from pages.components.compare.catalogue import load_catalogue
 from pages.components.compare.choices import write_names
-from pages.components.compare.panels import made_table
+from pages.components.compare.panels import provenance_table
 from pages.components.compare.snippet import computed_lines, computed_words, stored_lines
 from pages.components.store import open_store
 
@@ -259,7 +259,7 @@ def test_names_from_a_file_format_nothing_on_the_page_and_are_exported_as_they_a
     (chart,) = charts_of(data=(key,), k=3, runs=(run[:12],))
     assert hostile in chart.title
     assert set(curves_table(chart.lines)["method"]) == {f"{hostile} · run {run[:4]}"}
-    assert set(made_table([chart])["Dataset"]) == {hostile}
+    assert set(provenance_table([chart])["Dataset"]) == {hostile}
 
 
 def test_a_training_that_ended_without_a_metric_is_no_run(ships) -> None:

@@ -20,7 +20,7 @@ from arml_core.results import shipped as read_shipped
 from pages.components.compare import catalogue, panels
 from pages.components.compare.catalogue import load_catalogue
 from pages.components.compare.choices import CompareView, names, write_names
-from pages.components.compare.panels import made_table, readable
+from pages.components.compare.panels import provenance_table, readable
 from pages.components.markdown import escaped
 
 from ..app import ROOT, address
@@ -75,7 +75,7 @@ def test_points_on_a_tie_are_told_from_wrong_ones() -> None:
 
 @pytest.mark.usefixtures("shipped_results")
 def test_curves_and_bars_are_sent_before_the_tables(monkeypatch) -> None:
-    monkeypatch.setattr("pages.components.compare.panels.let_draw", st.stop)
+    monkeypatch.setattr("pages.components.compare.panels.wait_for_drawing", st.stop)
     app = page()
     assert {one.proto.id.rsplit("-", 1)[-1] for one in app.get("bidi_component")} >= {"cmp_curves0", "cmp_bars0"}
     assert not app.table
@@ -281,7 +281,7 @@ def test_the_csv_equals_the_lines() -> None:
 
 @pytest.mark.usefixtures("shipped_results")
 def test_how_the_results_were_made() -> None:
-    table = made_table(charts_of(limits="box"))
+    table = provenance_table(charts_of(limits="box"))
     assert set(table["Method"]) == {"Boundary attack, 500 steps, seed 3"}
     assert set(table["Attacker"]) == {"ℓ2 norm, inside [0, 1]"}
 

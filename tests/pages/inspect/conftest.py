@@ -10,6 +10,7 @@ import pytest
 from arml_core.learners.storage import save_metric
 from arml_core.metric import Metric
 from pages.components.inspect import sources
+from pages.components.inspect.study import study_of
 from pages.components.store import open_store
 from pages.components.task_pool import task_pool
 
@@ -26,6 +27,7 @@ def _own_home(tmp_path, monkeypatch) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _fresh_task_pool() -> None:
     task_pool.clear()
+    study_of.clear()
 
 
 @pytest.fixture

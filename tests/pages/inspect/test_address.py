@@ -16,7 +16,7 @@ from pages.components.inspect import sources
 from pages.components.inspect.choices import InspectView
 from pages.components.inspect.snippet import metric_lines, point_lines
 from pages.components.inspect.sources import load_catalogue, resolve
-from pages.components.inspect.study import PointQuestion, PreparedSource, begin, pursue
+from pages.components.inspect.study import PointQuestion, PreparedSource, certify_in_stages, new_study
 
 from ...job_requests import train
 from ..app import address
@@ -109,7 +109,7 @@ def test_copied_lines_run_as_printed_and_give_the_pages_numbers(k, norm, part, o
         ask = PointQuestion(part, 5, k, norm, own)
         printed = run_lines(point_lines(source, ask, 0.3), tmp_path, monkeypatch)
         prepared = PreparedSource(*sources.read_source(source, Client(start=False)))
-        study = pursue(prepared, begin(prepared, ask), 0.3, quiet)
+        study = certify_in_stages(prepared, new_study(prepared, ask), 0.3, quiet)
         assert f"votes {study.mark('votes').lower}" in printed.replace("np.float64(", "")
         assert f"the twin is answered {study.twin_answer}" in printed
         assert str(study.neighbours[0]) in printed.splitlines()[0]

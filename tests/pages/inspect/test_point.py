@@ -13,7 +13,15 @@ from arml_core.knn import MahalanobisKNN
 from arml_core.metric import Metric
 from arml_core.vocabulary import radius_down, radius_near, radius_up
 from pages.components.inspect.point_view import beyond_white, height_of
-from pages.components.inspect.study import PointQuestion, PreparedSource, begin, changes, hunt, pursue, twin_rows
+from pages.components.inspect.study import (
+    PointQuestion,
+    PreparedSource,
+    certify_in_stages,
+    changes,
+    find_row,
+    new_study,
+    twin_rows,
+)
 
 from ..app import address
 from .inspect_page import blobs, charts, knn_of, page, quiet, settled, tile, uploaded, words
@@ -85,8 +93,8 @@ def test_the_trail_never_contradicts_itself_and_the_twin_fools_the_classifier(no
     data, knn = knn_of("wine", k)
     prepared = PreparedSource(data, Metric.identity(data.n_features))
     for part, row in (("test", 4), ("train", 9)):
-        study = begin(prepared, PointQuestion(part, row, k, norm, own=False))
-        pursue(prepared, study, 0.2, quiet)
+        study = new_study(prepared, PointQuestion(part, row, k, norm, own=False))
+        certify_in_stages(prepared, study, 0.2, quiet)
         if study.wrong:
             continue
         names = [mark.method for mark in study.marks]
@@ -104,11 +112,11 @@ def test_the_trail_never_contradicts_itself_and_the_twin_fools_the_classifier(no
 def test_a_longer_search_goes_on_where_the_first_one_stopped() -> None:
     data, _ = knn_of("digits", 5)
     prepared = PreparedSource(data, Metric.identity(64))
-    study = begin(prepared, PointQuestion("test", 1, 5, "l2", own=False))
+    study = new_study(prepared, PointQuestion("test", 1, 5, "l2", own=False))
     said: list[str] = []
-    pursue(prepared, study, 0.05, said.append)
+    certify_in_stages(prepared, study, 0.05, said.append)
     before = (study.lower, study.upper, len(said))
-    pursue(prepared, study, 0.5, said.append)
+    certify_in_stages(prepared, study, 0.5, said.append)
     assert study.searched == 0.5
     assert study.lower >= before[0]
     assert study.upper <= before[1]
@@ -136,7 +144,7 @@ def test_too_few_rows_for_theorem_1_are_named_and_the_rest_is_shown() -> None:
 
 def test_before_and_after_are_in_the_datasets_units_and_come_back_to_the_same_point() -> None:
     prepared = blobs(scale=250.0)
-    study = pursue(prepared, begin(prepared, PointQuestion("train", 2, 3, "l2", own=False)), 0.2, quiet)
+    study = certify_in_stages(prepared, new_study(prepared, PointQuestion("train", 2, 3, "l2", own=False)), 0.2, quiet)
     header, rows = twin_rows(prepared.data, study)
     table = {name: [row[k] for row in rows] for k, name in enumerate(header)}
     scaling = prepared.data.scaling
@@ -157,7 +165,9 @@ def test_the_twin_in_the_datasets_units_flips_the_answer_too_or_is_not_given() -
     )
     knn = MahalanobisKNN(1).fit(prepared.data.X_train, data.y_train)
     for row in range(24):
-        study = pursue(prepared, begin(prepared, PointQuestion("train", row, 1, "l2", own=False)), 0.05, quiet)
+        study = certify_in_stages(
+            prepared, new_study(prepared, PointQuestion("train", row, 1, "l2", own=False)), 0.05, quiet
+        )
         if study.twin is None:  # answered wrong
             continue
         after = np.array([cells[2] for cells in twin_rows(prepared.data, study)[1]])
@@ -171,7 +181,7 @@ def test_pixels_that_leave_the_range_of_a_picture_are_counted() -> None:
     app = page(row="356", norm="linf")
     (caption,) = [line for line in words(app).splitlines() if "Can you tell the first two apart" in line]
     assert re.search(r"\d+ pixels leave the range from black to white", caption)
-    study = begin(blobs(), PointQuestion("train", 2, 3, "l2", own=False))
+    study = new_study(blobs(), PointQuestion("train", 2, 3, "l2", own=False))
     for twin, said in ((np.array([0.0, 1.0]), ""), (np.array([0.5, 1.01]), "One pixel leaves")):
         found = beyond_white(replace(study, twin=twin))
         assert found.strip().startswith(said)
@@ -192,10 +202,10 @@ def test_another_one_goes_through_all_rows_and_says_if_there_is_none() -> None:
     prepared = blobs()
     seen, row = [], 0
     for _ in range(24):
-        row = hunt(prepared, PointQuestion("train", row, 3, "l2", own=False), "right", quiet)
+        row = find_row(prepared, PointQuestion("train", row, 3, "l2", own=False), "right", quiet)
         seen.append(row)
     assert sorted(seen) == list(range(24))
-    assert hunt(prepared, PointQuestion("train", 0, 3, "l2", own=False), "wrong", quiet) is None
+    assert find_row(prepared, PointQuestion("train", 0, 3, "l2", own=False), "wrong", quiet) is None
 
 
 def test_no_such_row_has_its_own_words() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pages.components.playground.compute import points_of
-from pages.components.playground.edits import add_point, as_tuples, delete_point, fitting, move_point, with_points
+from pages.components.plane_panel import points_of
+from pages.components.playground.edits import add_point, as_tuples, delete_point, fitted, move_point, with_points
 from pages.components.playground.view import DEFAULT, PlaygroundView
 
 
@@ -76,4 +76,4 @@ def test_coordinates_must_be_finite_and_near() -> None:
 def test_k_and_the_chosen_row_are_made_to_fit() -> None:
     few = with_points(replace(DEFAULT, k=6), ((0.0, 0.0, 0), (1.0, 0.0, 1), (2.0, 0.0, 1)), 6)
     assert (few.k, few.row) == (2, 2)
-    assert fitting(replace(DEFAULT, k=15)).k == 6
+    assert fitted(replace(DEFAULT, k=15)).k == 6

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.components.playground.compute import Panel, panel_of, points_of
+from pages.components.plane_panel import Panel, panel_of, points_of
 from pages.components.playground.hints import HIGHLIGHTS
 from pages.components.playground.lessons import CONTROLS, LESSONS, base_view
 from pages.components.playground.view import PlaygroundView

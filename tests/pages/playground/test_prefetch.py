@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
+import streamlit as st
 
-from pages.components.playground import ahead, compute
-from pages.components.playground.prefetch import MOST_WAITING, Turn, compute_soon, next_view
+from pages.components import plane_panel
+from pages.components.playground.prefetch import PREFETCH, next_view, run_steps, stop_prefetch
 from pages.components.playground.view import PlaygroundView
+from pages.components.task_pool import MOST_PREFETCHES, Task, task_pool
 
 from ..app import alone
 
@@ -18,7 +23,14 @@ SECONDS = 20
 
 def done_with_the_rest() -> None:
     """Return once everything that was waiting has been worked off."""
-    ahead._pool.submit(lambda: None).result(timeout=SECONDS)
+    until = time.monotonic() + SECONDS
+    while (last := task_pool().prefetch(lambda task: None)) is None:  # as long as too many wait
+        assert time.monotonic() < until
+    assert last.wait(SECONDS)
+
+
+def compute_soon(steps: Sequence[Callable[[], object]]) -> Task | None:
+    return task_pool().prefetch(partial(run_steps, steps))
 
 
 def test_a_step_of_k_leads_to_the_next_one_in_the_same_direction() -> None:
@@ -48,24 +60,24 @@ def test_the_page_finds_the_next_pictures_ready(monkeypatch: pytest.MonkeyPatch)
     app.slider(key="pg_k").set_value(2).run()
     done_with_the_rest()
     computed = []
-    make_plane = compute.make_plane
-    monkeypatch.setattr(compute, "make_plane", lambda *args: computed.append(args[4]) or make_plane(*args))
+    make_plane = plane_panel.make_plane
+    monkeypatch.setattr(plane_panel, "make_plane", lambda *args: computed.append(args[4]) or make_plane(*args))
     app.slider(key="pg_k").set_value(3).run()
     done_with_the_rest()
     assert not app.exception
     assert computed == [4, 4]  # those of 3 were there; those of 4 came after the page
 
 
-def test_the_next_run_stops_what_was_begun_for_the_last() -> None:
-    turn, started, go_on, done = Turn(), threading.Event(), threading.Event(), []
+def test_the_next_run_stops_what_was_begun_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    started, go_on, done = threading.Event(), threading.Event(), []
 
     def first() -> None:
         started.set()
         go_on.wait(SECONDS)
 
-    assert compute_soon([first, lambda: done.append("second")], turn)
+    monkeypatch.setattr(st, "session_state", {PREFETCH: compute_soon([first, lambda: done.append("second")])})
     assert started.wait(SECONDS)
-    turn.is_over.set()
+    stop_prefetch()
     go_on.set()
     done_with_the_rest()
     assert not done
@@ -73,20 +85,20 @@ def test_the_next_run_stops_what_was_begun_for_the_last() -> None:
 
 def test_a_busy_server_computes_nothing_ahead_and_recovers() -> None:
     go_on = threading.Event()
-    taken = [compute_soon([lambda: go_on.wait(SECONDS)], Turn()) for _ in range(MOST_WAITING + 2)]
+    taken = [compute_soon([lambda: go_on.wait(SECONDS)]) is not None for _ in range(MOST_PREFETCHES + 2)]
     go_on.set()
-    assert taken == [True] * MOST_WAITING + [False] * 2
+    assert taken == [True] * MOST_PREFETCHES + [False] * 2
     done_with_the_rest()
-    assert compute_soon([], Turn())
+    assert compute_soon([]) is not None
 
 
 def test_a_method_that_cannot_be_fitted_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
     def fails(reason: Exception) -> None:
         raise reason
 
-    compute_soon([lambda: fails(ValueError("too few points"))], Turn())
+    compute_soon([lambda: fails(ValueError("too few points"))])
     done_with_the_rest()
     assert not caplog.records
-    compute_soon([lambda: fails(KeyError("a mistake of ours"))], Turn())
+    compute_soon([lambda: fails(KeyError("a mistake of ours"))])
     done_with_the_rest()
     assert "computing ahead failed" in caplog.text

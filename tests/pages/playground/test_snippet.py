@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pages.components.playground.compute import panel_of, points_of
+from pages.components.plane_panel import panel_of, points_of
 from pages.components.playground.edits import add_point
 from pages.components.playground.snippet import python_lines
 from pages.components.playground.view import DEFAULT, PlaygroundView

@@ -22,7 +22,7 @@ from arml_core.vocabulary import (
     REACHED_CAPTION,
     radius_down,
 )
-from pages.components.train.choices import Chosen
+from pages.components.train.choices import TrainView
 from pages.components.train.evaluate import grouped
 from pages.components.train.evaluation_curves import compare_query, lines_of
 from pages.components.train.evaluation_form import certificate_for, points_spec, supported
@@ -210,8 +210,8 @@ def test_only_certificates_that_exist_are_offered_the_tightest_first() -> None:
     assert supported(2, "l2", box=False) == ["search", "votes"]
     assert supported(11, "linf", box=True) == ["search", "votes", "theorem1"]
     assert "exact" not in supported(1, "l2", box=True)
-    assert certificate_for(Chosen(k=11), box=False) == "votes"
-    assert certificate_for(Chosen(k=1), box=False) == "exact"
+    assert certificate_for(TrainView(k=11), box=False) == "votes"
+    assert certificate_for(TrainView(k=1), box=False) == "exact"
 
 
 def test_certificates_are_offered_for_the_largest_k_where_the_address_asks_for_more(client) -> None:
@@ -226,7 +226,7 @@ def test_certificates_are_offered_for_the_largest_k_where_the_address_asks_for_m
 
 
 def test_without_test_points_training_points_are_left_out_one_by_one() -> None:
-    assert points_spec(Chosen(points=100), offer()).content()["part"] == "evaluation"
-    assert points_spec(Chosen(points=100), offer()).n == 54
+    assert points_spec(TrainView(points=100), offer()).content()["part"] == "evaluation"
+    assert points_spec(TrainView(points=100), offer()).n == 54
     seven = offer(n_train=7, n_test=0)
-    assert (points_spec(Chosen(points=100), seven).part, points_spec(Chosen(points=100), seven).n) == ("train", 7)
+    assert (points_spec(TrainView(points=100), seven).part, points_spec(TrainView(points=100), seven).n) == ("train", 7)

@@ -6,8 +6,8 @@ import pytest
 
 from arml_core.learners.registry import LEARNERS
 from pages.components.train import form
-from pages.components.train.catalog import describe, offers
-from pages.components.train.choices import Chosen, read_seeds, read_settings, with_setting, write_settings
+from pages.components.train.choices import TrainView, read_seeds, read_settings, with_setting, write_settings
+from pages.components.train.dataset_options import dataset_options, describe
 from pages.components.train.plan import MOST_TRAININGS, make_plan
 
 from ..app import address
@@ -97,20 +97,20 @@ def test_other_settings_are_refused(text: str) -> None:
 def test_settings_come_back_from_the_address_and_a_default_is_none() -> None:
     settings = (("arml", "learning_rate", 1e-7), ("nca", "n_components", 3), ("lfda", "variant", "published"))
     assert read_settings(write_settings(settings)) == settings
-    chosen = Chosen(settings=settings)
+    chosen = TrainView(settings=settings)
     assert with_setting(chosen, "arml", "learning_rate", 1e-3) == settings[1:]
 
 
 def test_a_dataset_that_is_not_here_is_offered_with_size_source_and_terms(monkeypatch, client) -> None:
     monkeypatch.delenv("ARML_DATA", raising=False)
-    words = describe(offers(client)["usps"])
+    words = describe(dataset_options(client)["usps"])
     assert "Not on this machine: the job downloads 8.4 MB first" in words
     assert "no licence stated" in words
     assert "J. J. Hull" in words
 
 
 def test_a_method_without_chance_runs_once_whatever_the_seeds() -> None:
-    chosen = Chosen(datasets=("wine",), methods=("arml", "lfda", "euclidean"), seeds=(0, 1, 2))
+    chosen = TrainView(datasets=("wine",), methods=("arml", "lfda", "euclidean"), seeds=(0, 1, 2))
     plan = make_plan(chosen, {"wine": offer()}, None)
     assert [len(training.seeds) for training in plan.trainings] == [3, 1, 1]
     assert plan.count == 5
@@ -122,14 +122,14 @@ def test_the_estimate_of_each_is_a_table_with_alternative_text() -> None:
 
 
 def test_too_many_trainings_are_counted() -> None:
-    chosen = Chosen(datasets=("wine",) * 4, methods=("arml",), seeds=tuple(range(20)))
+    chosen = TrainView(datasets=("wine",) * 4, methods=("arml",), seeds=tuple(range(20)))
     plan = make_plan(chosen, {"wine": offer()}, None)
     assert plan.too_many == f"That is 80 trainings; at most {MOST_TRAININGS} can be started at once. Choose fewer."
 
 
 def test_the_estimate_counts_what_runs_at_the_same_time(monkeypatch) -> None:
     monkeypatch.setenv("ARML_JOBS", "2")
-    chosen = Chosen(datasets=("wine",), methods=("arml",), seeds=(0, 1, 2, 3))
+    chosen = TrainView(datasets=("wine",), methods=("arml",), seeds=(0, 1, 2, 3))
     plan = make_plan(chosen, {"wine": offer()}, 10 * 2**30)
     (one,) = plan.trainings
     assert plan.seconds == pytest.approx(2 * one.cost.seconds)

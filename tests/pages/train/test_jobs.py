@@ -13,12 +13,12 @@ from arml_core.jobs import Client, NetworkSpec, PointsSpec, new_key
 from arml_core.learners.registry import LEARNERS
 from arml_core.learners.storage import load_metric
 from arml_core.neural import NetworkCurve
+from pages.components.job_words import BADGES, progress_words, seed_words, state_words, under_way
 from pages.components.metric_file import LARGEST_MB, read_metric
 from pages.components.train import queue
 from pages.components.train.detail import file_name, metric_file
 from pages.components.train.queue import selected_job
 from pages.components.train.snippet import training_lines
-from pages.components.train.words import BADGES, progress_words, seed_words, state_words, under_way
 
 from ...job_requests import certify, train
 from ..app import address

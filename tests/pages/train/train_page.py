@@ -7,7 +7,7 @@ from dataclasses import replace
 from streamlit.testing.v1 import AppTest
 
 from arml_core.jobs import JobStatus
-from pages.components.train.catalog import Offer
+from pages.components.train.dataset_options import DatasetOption
 
 from ..app import ROOT
 
@@ -35,8 +35,8 @@ def drawn(app: AppTest) -> str:
     return "\n".join(str(chart.proto) for chart in app.get("bidi_component"))
 
 
-def offer(**changes) -> Offer:
-    return replace(Offer("wine", "Wine", "bundled", 124, 54, 13, 3, unit_scale=True), **changes)
+def offer(**changes) -> DatasetOption:
+    return replace(DatasetOption("wine", "Wine", "bundled", 124, 54, 13, 3, unit_scale=True), **changes)
 
 
 def status(state: str, **changes) -> JobStatus:

@@ -15,7 +15,7 @@ GROUPS = ("bundled", "paper", "file", "toy")
 
 
 @dataclass(frozen=True)
-class Offer:
+class DatasetOption:
     """A dataset by its key (a name, or the fingerprint of an upload) with what must be known before training."""
 
     key: str
@@ -36,10 +36,10 @@ class Offer:
         return f"{self.n_train:,} training points, {self.n_features:,} features, {self.n_classes} classes"
 
 
-def offers(client: Client) -> dict[str, Offer]:
+def dataset_options(client: Client) -> dict[str, DatasetOption]:
     """Every dataset this visitor may use, by key: small ones first, then the paper's, uploads and toys."""
     found = [
-        Offer(
+        DatasetOption(
             key=about.name,
             title=about.title,
             group=about.group,
@@ -55,20 +55,20 @@ def offers(client: Client) -> dict[str, Offer]:
         )
         for about in list_datasets()
     ]
-    found += [offer for upload in client.uploads() if (offer := _of_upload(client, upload)) is not None]
-    return {offer.key: offer for group in GROUPS for offer in found if offer.group == group}
+    found += [dataset for upload in client.uploads() if (dataset := _of_upload(client, upload)) is not None]
+    return {dataset.key: dataset for group in GROUPS for dataset in found if dataset.group == group}
 
 
-def offer_of(client: Client, offered: dict[str, Offer], digest: str) -> Offer | None:
+def option_of(client: Client, datasets: dict[str, DatasetOption], digest: str) -> DatasetOption | None:
     """The dataset a job was trained on; None if it is not here any more."""
     try:
         name, _ = client.dataset_label(digest)
     except ValueError:
         return None
-    return offered.get(name or digest)
+    return datasets.get(name or digest)
 
 
-def _of_upload(client: Client, upload: Upload) -> Offer | None:
+def _of_upload(client: Client, upload: Upload) -> DatasetOption | None:
     """An uploaded dataset; None for other kinds of uploads and for a file that cannot be read any more."""
     if upload.kind != "dataset":
         return None
@@ -76,7 +76,7 @@ def _of_upload(client: Client, upload: Upload) -> Offer | None:
         n_train, n_test, n_features, n_classes, unit_scale = _facts(upload.digest, client)
     except (ValueError, StoreError):
         return None
-    return Offer(upload.digest, upload.title, "file", n_train, n_test, n_features, n_classes, unit_scale)
+    return DatasetOption(upload.digest, upload.title, "file", n_train, n_test, n_features, n_classes, unit_scale)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
@@ -86,15 +86,15 @@ def _facts(digest: str, _client: Client) -> tuple[int, int, int, int, bool]:
     return len(data.X_train), len(data.X_test), data.n_features, data.n_classes, data.scaling.kind == "minmax"
 
 
-def describe(offer: Offer) -> str:
+def describe(dataset: DatasetOption) -> str:
     """One line (Markdown) about a chosen dataset; what is not here comes with size, source and terms."""
-    line = f"**{escaped(offer.title)}**: {offer.size}."
-    if offer.group == "file":
+    line = f"**{escaped(dataset.title)}**: {dataset.size}."
+    if dataset.group == "file":
         return f"{line} Your upload; only you see it and what comes of it."
-    if offer.here:
+    if dataset.here:
         return line
-    megabytes = offer.download_bytes / 1e6
+    megabytes = dataset.download_bytes / 1e6
     return (
         f"{line} Not on this machine: the job downloads {megabytes:.1f} MB first. "
-        f"Source: {offer.source}. Terms: {offer.terms}."
+        f"Source: {dataset.source}. Terms: {dataset.terms}."
     )

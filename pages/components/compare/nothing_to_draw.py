@@ -6,7 +6,7 @@ import streamlit as st
 
 from arml_core.vocabulary import norm_name
 
-from .charts import LIMIT_WORDS, Scene
+from .charts import LIMIT_WORDS, ResolvedView
 
 
 def show_empty() -> None:
@@ -23,14 +23,14 @@ def show_empty() -> None:
     st.page_link("pages/playground.py", label="Or play with seven points first", icon="➡️")
 
 
-def show_nothing_fits(scene: Scene) -> None:
+def show_nothing_fits(resolved: ResolvedView) -> None:
     """There are results, but none for this choice."""
-    if not any(found for runs in scene.evaluations.values() for found in runs.values()):
+    if not any(found for runs in resolved.evaluations.values() for found in runs.values()):
         st.info("No metric is chosen that has results. Choose some on the left, or evaluate one of yours.", icon="ℹ️")
         return
-    threat = f"{norm_name(scene.norm or 'l2')}, {LIMIT_WORDS[scene.limit or 'free']}"
+    threat = f"{norm_name(resolved.norm or 'l2')}, {LIMIT_WORDS[resolved.limit or 'free']}"
     st.info(
-        f"Nothing was computed for K = {scene.k}, {threat}, with this certificate and attack. "
+        f"Nothing was computed for K = {resolved.k}, {threat}, with this certificate and attack. "
         "Below is what there is; choose it on the left.",
         icon="ℹ️",
     )

@@ -89,7 +89,7 @@ export default function ({ data, parentElement }) {
 _component = st.components.v2.component("arml_save_picture", html=HTML, css=CSS, js=JS)
 
 
-def picture_buttons(chart: str, title: str, name: str, paper: str, ink: str) -> None:
+def export_buttons(chart: str, title: str, name: str, paper: str, ink: str) -> None:
     """Two buttons that save the chart with the element key `chart`."""
     _component(
         key=f"{chart}_picture",

@@ -18,7 +18,7 @@ ATTACKER = {
 }
 
 
-def origin(evaluation: Evaluation) -> dict[str, str]:
+def provenance(evaluation: Evaluation) -> dict[str, str]:
     """Settings, seeds, points, deviation, date and versions."""
     made = evaluation.made
     n = f"{len(evaluation):,}"
@@ -39,8 +39,8 @@ def origin(evaluation: Evaluation) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def origin_table(evaluation: Evaluation) -> pd.DataFrame:
-    found = origin(evaluation)
+def provenance_table(evaluation: Evaluation) -> pd.DataFrame:
+    found = provenance(evaluation)
     return pd.DataFrame({"": [f"**{name}**" for name in found], "How": list(found.values())})
 
 

@@ -21,16 +21,16 @@ from arml_core.reproduce.run import find_jobs, seconds_of, submit
 from arml_core.results import Evaluation
 from arml_core.vocabulary import duration
 
-from ..train.words import clause
+from ..job_words import clause
 from ..visitor import read_client
-from .background import Jobs, Recomputation, show_recomputation, where_from
-from .differences import beside, signed
+from .differences import signed_difference, with_difference
+from .recomputation import Jobs, Recomputation, download_words, show_recomputation
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Number:
+class RowToRecompute:
     """What is computed again: the step, what ships for it, and the paper's errors at `radii` where it has them."""
 
     step: PlanStep
@@ -50,7 +50,7 @@ class Number:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkNumber:
+class NetworkToRecompute:
     """The same for a curve that a neural network makes."""
 
     curve: NetworkRequest
@@ -67,7 +67,7 @@ class NetworkNumber:
         return None if found is None else (found,)
 
 
-def show_recompute(number: Number | NetworkNumber) -> None:
+def show_recompute(number: RowToRecompute | NetworkToRecompute) -> None:
     """The button, then the progress, then the result."""
     kept, dataset = number.kept, number.dataset
     outcome = partial(show_radii, number)
@@ -87,7 +87,7 @@ def expectation(kept: Evaluation | None, dataset: str) -> str:
     if "seconds" in made:
         spent = float(made["seconds"]) + float(made.get("train_seconds") or 0.0)
         parts = [f"It took {duration(spent)} on a {made.get('machine', 'machine')}."]
-    return " ".join([*parts, where_from(dataset)]).strip()
+    return " ".join([*parts, download_words(dataset)]).strip()
 
 
 def evaluation_of(job: JobStatus) -> Evaluation | None:
@@ -103,7 +103,7 @@ def computed_words(job: JobStatus, date: str) -> str:
     return f"Computed here on {date} in {duration(seconds_of(job))}."
 
 
-def show_radii(number: Number | NetworkNumber, job: JobStatus) -> None:
+def show_radii(number: RowToRecompute | NetworkToRecompute, job: JobStatus) -> None:
     """How many radii are the shipped ones, and the errors at the radii of the table."""
     fresh = evaluation_of(job)
     if fresh is None:
@@ -116,7 +116,7 @@ def show_radii(number: Number | NetworkNumber, job: JobStatus) -> None:
         st.table(outcome_table(number, fresh), border="horizontal", hide_index=True, alt="The number computed again")
 
 
-def _done_words(number: Number | NetworkNumber, fresh: Evaluation, job: JobStatus) -> str:
+def _done_words(number: RowToRecompute | NetworkToRecompute, fresh: Evaluation, job: JobStatus) -> str:
     when = computed_words(job, fresh.made.get("date", "this machine"))
     if number.kept is None:
         return f"{when} Nothing ships for it yet."
@@ -130,7 +130,7 @@ def _done_words(number: Number | NetworkNumber, fresh: Evaluation, job: JobStatu
     )
 
 
-def outcome_table(number: Number | NetworkNumber, fresh: Evaluation) -> pd.DataFrame:
+def outcome_table(number: RowToRecompute | NetworkToRecompute, fresh: Evaluation) -> pd.DataFrame:
     """The paper's errors, what ships and what was computed here, over the same points."""
     rows: dict[str, list[str]] = {}
     if number.paper is not None:
@@ -139,9 +139,9 @@ def outcome_table(number: Number | NetworkNumber, fresh: Evaluation) -> pd.DataF
     less = [None] * len(found.now) if number.paper is None else list(found.now - number.paper)
     if number.kept is not None:
         rows["ours, shipped"] = [f"{value:.3f}" for value in found.then]
-    rows["ours, computed here"] = [beside(value, d) for value, d in zip(found.now, less, strict=True)]
+    rows["ours, computed here"] = [with_difference(value, d) for value, d in zip(found.now, less, strict=True)]
     if number.kept is not None:
-        rows["computed here − shipped"] = [signed(d) for d in found.now - found.then]
+        rows["computed here − shipped"] = [signed_difference(d) for d in found.now - found.then]
     frame = pd.DataFrame({f"ε = {r:g}": [row[i] for row in rows.values()] for i, r in enumerate(number.radii)})
     frame.insert(0, f"{found.n:,} points", list(rows))
     return frame

@@ -17,13 +17,12 @@ from arml_core.results import Evaluation
 from arml_core.vocabulary import radius_near
 
 from ..chart import show_chart
-from ..playground.compute import panel_of, points_of
-from ..playground.view import DEFAULT
+from ..plane_panel import SEVEN_POINTS, panel_of, points_of
 from ..theme import current_style
-from .choices import PaperView, nearest
+from .choices import PaperView, value_or_first
 from .downloads import show_downloads
-from .recompute import Number
 from .row_detail import results_in, show_row
+from .row_recomputation import RowToRecompute
 
 TOY_QUERY = {"data": "seven_points", "methods": "euclidean~nca~arml", "k": "1", "norm": "l2", "row": "1"}
 """The playground's opening view in full: without parameters it would show what the visitor left there."""
@@ -38,10 +37,10 @@ def show_figure1(view: PaperView) -> None:
         "Seven points of two classes. The paper's picture has no numbers and does not print its coordinates; ours is a "
         "layout on which the same happens: NCA pulls the boundary towards the points, ARML pushes it away."
     )
-    points = points_of(DEFAULT)
+    points = points_of(SEVEN_POINTS)
     for learner, column in zip(TOY_METHODS, st.columns(3, gap="medium"), strict=True):
         with column:
-            panel = panel_of(learner, DEFAULT, points)
+            panel = panel_of(learner, SEVEN_POINTS, points)
             st.markdown(f"**{panel.title}**: radius of the chosen point {radius_interval(panel.probe)}")
             show_chart(
                 plane_spec(panel.plane, current_style(), panel.probe, height=340, ellipse=False),
@@ -65,9 +64,9 @@ def show_figure1(view: PaperView) -> None:
         )
     if "detail" not in view.hide:
         titles = {name: METHODS[name] for name in TOY_METHODS}
-        method = nearest(view.method, titles)
+        method = value_or_first(view.method, titles)
         (step,) = [step for step in figure1() if step.learner == method]
-        show_row("method", "Metric", titles, method, Number(step, kept.get(method), AT))
+        show_row("method", "Metric", titles, method, RowToRecompute(step, kept.get(method), AT))
     show_downloads(
         view,
         lambda: pd.DataFrame(

@@ -13,33 +13,32 @@ from ..on_demand import on_demand
 from ..task_pool import Task, task_pool
 from ..visitor import read_client
 from .choices import CHOICES, SECONDS, InspectView
-from .controls import HUNT, point_sidebar
+from .controls import FINDING_ROW, point_sidebar
 from .metric_view import show_metric
 from .point_view import show_point
 from .snippet import metric_lines, point_lines
 from .sources import Source, read_source
-from .study import PointQuestion, PreparedSource, Study, begin, hunt, pursue, take_apart
-from .waiting import PATIENCE, forget, session, show_problem, since, watch
+from .study import PointQuestion, PreparedSource, certify_in_stages, compute_anatomy, find_row, study_of
+from .waiting import PATIENCE, is_done, session_id, show_problem, watch
 
-NONE_SUCH = "inspect_none_such"
+NO_SUCH_ROW = "inspect_no_such_row"
 MOMENT = 0.25  # what is found within it is drawn at once; the rest follows by itself
 
 
 def load(source: Source) -> PreparedSource | None:
     """The dataset and the metric, read beside the page; None while it takes its time or if it went wrong."""
-    shelf = "large" if source.large else "small"
+    kind = f"{source.lane} dataset"
     client = read_client() if source.stored else None  # what ships is shown although the store cannot be opened
 
     def work(task: Task) -> PreparedSource:
-        task.say(f"reading {source.dataset_title}")
+        task.report(f"reading {source.dataset_title}")
         return PreparedSource(*read_source(source, client))
 
-    task = task_pool().ask(shelf, source.identity, source.large, work, session())
-    if not task.wait(PATIENCE):
-        watch(task, 0, lambda: 0, since(task))
+    task = task_pool().submit(kind, source.identity, source.lane, work, session_id())
+    if not is_done(task):
         return None
     if task.problem:
-        show_problem(task, f"{source.title} on {source.dataset_title} cannot be read", forget(shelf, source.identity))
+        show_problem(task, f"{source.title} on {source.dataset_title} cannot be read", kind, source.identity)
         return None
     found: PreparedSource = task.result
     return found
@@ -67,14 +66,13 @@ def show_metric_part(view: InspectView, source: Source, prepared: PreparedSource
     """The metric taken apart, as soon as its eigenvalues are there."""
     key = (source.identity, "anatomy")
     if prepared.anatomy is None:
-        task = task_pool().ask(
-            "work", key, source.large, lambda task: take_apart(prepared, task.say) and None, session()
+        task = task_pool().submit(
+            "work", key, source.lane, lambda task: compute_anatomy(prepared, task.report) and None, session_id()
         )
-        if not task.wait(PATIENCE):
-            watch(task, 0, lambda: 0, since(task))
+        if not is_done(task):
             return
         if task.problem:
-            show_problem(task, "The metric cannot be taken apart", forget("work", key))
+            show_problem(task, "The metric cannot be taken apart", "work", key)
             return
         if prepared.anatomy is None:  # it was done for a copy that was thrown away meanwhile
             task_pool().forget("work", key)
@@ -86,26 +84,30 @@ def show_metric_part(view: InspectView, source: Source, prepared: PreparedSource
 
 def find_another(view: InspectView, source: Source, prepared: PreparedSource, ask: PointQuestion) -> bool:
     """Look for the next row if that was asked for; true while it is looked for."""
-    if not st.session_state.get(HUNT):
-        reason = st.session_state.pop(NONE_SUCH, None)
+    if not st.session_state.get(FINDING_ROW):
+        reason = st.session_state.pop(NO_SUCH_ROW, None)
         if reason:
             st.info(reason)
         return False
-    key = (source.identity, "hunt", ask, view.want)
-    task = task_pool().ask(
-        "work", key, source.large, lambda task: hunt(prepared, ask, view.want, task.say), session(), instead=True
+    key = (source.identity, "row", ask, view.want)
+    task = task_pool().submit(
+        "work",
+        key,
+        source.lane,
+        lambda task: find_row(prepared, ask, view.want, task.report),
+        session_id(),
+        supersede=True,
     )
-    if not task.wait(PATIENCE):
-        watch(task, 0, lambda: 0, since(task))
+    if not is_done(task):
         return True
-    st.session_state.pop(HUNT)
+    st.session_state.pop(FINDING_ROW)
     if task.problem:
-        forget("work", key)()
+        task_pool().forget("work", key, session_id())
         st.warning(escaped(f"No other row could be looked for: {task.problem.removesuffix('.')}."))
         return False
     if task.result is None:
         what = "answered right" if view.want == "right" else "answered wrong"
-        st.session_state[NONE_SUCH] = f"No row of this part is {what} with K = {ask.k}."
+        st.session_state[NO_SUCH_ROW] = f"No row of this part is {what} with K = {ask.k}."
     else:
         CHOICES.update(row=task.result, part=ask.part, seconds=SECONDS[0])
     st.rerun()
@@ -116,30 +118,30 @@ def show_point_part(view: InspectView, source: Source, prepared: PreparedSource,
     """What is known about the point by now; the rest follows as it is found."""
     with st.sidebar:
         point_sidebar(view, len(prepared.data.X_train), ask.k)
-    study: Study = task_pool().recall((source.identity, ask), lambda: begin(prepared, ask))
+    study = study_of(source.identity, ask, prepared)
     key: Any = (source.identity, ask, view.seconds)
     task = None
     if study.stage < 3 or (study.open and study.searched < view.seconds):
-        task = task_pool().ask(
+        task = task_pool().submit(
             "work",
             key,
-            source.large,
-            lambda task: pursue(prepared, study, view.seconds, task.say) and None,
-            session(),
-            instead=True,
+            source.lane,
+            lambda task: certify_in_stages(prepared, study, view.seconds, task.report) and None,
+            session_id(),
+            supersede=True,
         )
         if not task.wait(MOMENT) and study.stage == 0:
             task.wait(PATIENCE - MOMENT)
     known = study.snapshot()
     if task is not None and task.done and task.problem:
-        if not task.dropped:
-            show_problem(task, "This point could not be certified", forget("work", key))
+        if not task.abandoned:
+            show_problem(task, "This point could not be certified", "work", key)
         else:
             st.rerun()
     if known.stage > 0:
         show_point(view, prepared, known)
     if task is not None and (not task.done or known.progress != study.progress):
-        watch(task, known.progress, lambda: study.progress, since(task))
+        watch(task, known.progress, lambda: study.progress)
     if "python" not in view.hide and known.stage > 0:
         lines = point_lines(source, ask, max(view.seconds, known.searched))
         on_demand("Copy link and Python", "inspect_open_copy", lambda: _copy(source, lines))

@@ -12,8 +12,8 @@ from arml_core.datasets import dataset_info
 from arml_core.jobs import Client, JobStatus, StoreError
 from arml_core.jobs.states import CANCELLED, DONE, FAILED, LOST
 
+from ..job_words import clause, interrupted, progress_words, under_way
 from ..markdown import escaped
-from ..train.words import clause, interrupted, progress_words, under_way
 from ..visitor import read_client, write_client
 
 REFRESH_SECONDS = 0.6
@@ -46,7 +46,7 @@ def show_recomputation(work: Recomputation) -> None:
     st.fragment(_work, run_every=REFRESH_SECONDS if active else None)(work, active)
 
 
-def where_from(dataset: str) -> str:
+def download_words(dataset: str) -> str:
     """A sentence about the download that a job on this dataset begins with; empty if there is none."""
     about = dataset_info(dataset)
     if about.available:

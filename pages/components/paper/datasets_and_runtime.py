@@ -15,11 +15,11 @@ from arml_core.reproduce.run import find_jobs, seconds_of, submit
 from arml_core.results import FOLDER
 
 from ..on_demand import on_demand
-from .background import Recomputation, show_recomputation, where_from
-from .choices import KS, PaperView, nearest, pick
-from .differences import LEGEND, MISSING, beside
+from .choices import KS, WIDGETS, PaperView, value_or_first
+from .differences import LEGEND, MISSING, with_difference
 from .downloads import show_downloads
-from .recompute import computed_words, evaluation_of, label_of
+from .recomputation import Recomputation, download_words, show_recomputation
+from .row_recomputation import computed_words, evaluation_of, label_of
 
 NOT_YET = "not computed yet"
 
@@ -34,7 +34,7 @@ def show_datasets(view: PaperView) -> None:
     st.table(datasets_table(found), border="horizontal", hide_index=True, alt="Datasets, errors of paper and ours")
     words = LEGEND.split(" ✓")[0] + " The paper prints three digits, ours are exact shares of the test points."
     st.markdown(f":small[{words}]")
-    _origin(measurements.DATASETS_FILE, published.TITLES)
+    _show_provenance(measurements.DATASETS_FILE, published.TITLES)
     if "detail" not in view.hide:
         _error_detail(view, found)
     show_downloads(
@@ -53,9 +53,9 @@ def _error_detail(view: PaperView, found: pd.DataFrame) -> None:
         st.markdown("**One error of ours, computed again**")
         left, right = st.columns(2)
         with left:
-            pick("Dataset", "data", published.TITLES, view.data)
+            WIDGETS.selectbox("Dataset", "data", view.data, published.TITLES)
         with right:
-            pick("Neighbours", "k", {k: f"{k}-NN" for k in KS}, view.k)
+            WIDGETS.selectbox("Neighbours", "k", view.k, {k: f"{k}-NN" for k in KS})
         row = found[(found["dataset"] == published.TITLES[view.data]) & (found["K"] == int(view.k))].iloc[0]
         step = measurements.error_step(view.data, int(view.k))
         known = not math.isnan(row["ours"])
@@ -65,7 +65,7 @@ def _error_detail(view: PaperView, found: pd.DataFrame) -> None:
                 lambda client: submit(client, step),
                 lambda client: find_jobs(client, step),
                 label_of(known),
-                f"{waiting} {where_from(view.data)}".strip(),
+                f"{waiting} {download_words(view.data)}".strip(),
                 lambda job: _show_error(job, float(row["paper"]), float(row["ours"])),
             )
         )
@@ -98,7 +98,7 @@ def datasets_table(found: pd.DataFrame) -> pd.DataFrame:
         own = found[found["K"] == k]
         shown[f"{k}-NN error, paper"] = [f"{value:.3f}" for value in own["paper"]]
         shown[f"{k}-NN error, ours"] = [
-            NOT_YET if math.isnan(ours) else beside(ours, less)
+            NOT_YET if math.isnan(ours) else with_difference(ours, less)
             for ours, less in zip(own["ours"], own["difference"], strict=True)
         ]
     return pd.DataFrame(shown)
@@ -122,7 +122,7 @@ def show_runtime(view: PaperView) -> None:
     )
     if found["our seconds"].isna().any():
         st.info("What is missing is not measured yet: time one below, or all with the command.", icon="ℹ️")
-    _origin(measurements.RUNTIME_FILE, published.METHODS)
+    _show_provenance(measurements.RUNTIME_FILE, published.METHODS)
     if "detail" not in view.hide:
         _runtime_detail(view, found)
     show_downloads(
@@ -138,19 +138,19 @@ def show_runtime(view: PaperView) -> None:
 def _runtime_detail(view: PaperView, found: pd.DataFrame) -> None:
     """One training timed again."""
     titles = {name: published.METHODS[name] for name in measurements.RUNTIME_PARAMETERS}
-    method = nearest(view.method, titles)
+    method = value_or_first(view.method, titles)
     row = found[found["metric"] == titles[method]].iloc[0]
     known = not math.isnan(row["our seconds"])
     with st.container(border=True):
         st.markdown("**One training of ours, timed again**")
-        pick("Metric", "method", titles, method)
+        WIDGETS.selectbox("Metric", "method", method, titles)
         took = f"It took {row['our seconds']:g} s on a {row['machine']}." if known else "It takes minutes."
         show_recomputation(
             Recomputation(
                 lambda client: measurements.submit_runtime(client, method),
                 lambda client: measurements.find_runtime(client, method),
                 label_of(known),
-                f"{took} {where_from(measurements.RUNTIME_SET)}".strip(),
+                f"{took} {download_words(measurements.RUNTIME_SET)}".strip(),
                 lambda job: _show_seconds(job, float(row["paper seconds"])),
             )
         )
@@ -194,7 +194,7 @@ def _ratio(value: float) -> str:
     return f":blue[▼ {value:.2f}]" if value < 0.995 else f":gray[= {value:.2f}]"
 
 
-def _origin(name: str, titles: dict[str, str]) -> None:
+def _show_provenance(name: str, titles: dict[str, str]) -> None:
     found = measurements.read_measurements(FOLDER, name)
     if not found:
         return

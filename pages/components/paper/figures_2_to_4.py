@@ -24,10 +24,10 @@ from arml_core.vocabulary import BOUNDED_CLASSIFIERS
 
 from ..chart import show_chart
 from ..theme import current_style
-from .choices import NETWORKS, SIZES, PaperView, choose, nearest
+from .choices import NETWORKS, SIZES, WIDGETS, PaperView, value_or_first
 from .downloads import show_downloads
-from .recompute import NetworkNumber, Number
-from .row_detail import results_in, show_origins, show_row
+from .row_detail import results_in, show_provenance, show_row
+from .row_recomputation import NetworkToRecompute, RowToRecompute
 
 PAPER_SIZE = 10
 NETWORK_SETS = ("mnist", "fashion_mnist")
@@ -42,9 +42,9 @@ def show_figure2(view: PaperView, tables: Tables) -> None:
         "network's radius holds with probability 0.999, the other two are certain."
     )
     titles = {name: TITLES[name] for name in NETWORK_SETS}
-    dataset = nearest(view.data, titles)
+    dataset = value_or_first(view.data, titles)
     if "data" not in view.hide:
-        choose("Dataset", "data", titles, dataset)
+        WIDGETS.segmented_control("Dataset", "data", dataset, titles)
     found = [e for e in results_in("figure2") if e.dataset == dataset]
     arml = tables.get(dataset, "arml", "exact")
     lines = [_line(e, place + 1, e.describe_method()) for place, e in enumerate(found)]
@@ -63,7 +63,7 @@ def show_figure2(view: PaperView, tables: Tables) -> None:
             "networks hold at each point with probability 0.999."
         )
         _curves(lines, published.radii(dataset), "paper_figure2", reading)
-        show_origins([*([arml] if arml is not None else []), *found], "figure2")
+        show_provenance([*([arml] if arml is not None else []), *found], "figure2")
     if "detail" not in view.hide:
         _network_detail(view, dataset, found)
     show_downloads(
@@ -85,7 +85,7 @@ def _network_detail(view: PaperView, dataset: str, found: list[Evaluation]) -> N
     curve = planned[view.network] if kept is None else NetworkRequest(network, len(kept))
     titles = {name: curve.title for name, curve in planned.items()}
     radii = published.radii(dataset)
-    show_row("network", "NetworkRequest of a network", titles, view.network, NetworkNumber(curve, dataset, kept, radii))
+    show_row("network", "Curve of a network", titles, view.network, NetworkToRecompute(curve, dataset, kept, radii))
 
 
 def show_sensitivity(view: PaperView) -> None:
@@ -96,11 +96,11 @@ def show_sensitivity(view: PaperView) -> None:
         "attack's; ours is the white-box attack's."
     )
     titles = {name: TITLES[name] for name in SENSITIVITY_SETS}
-    dataset, column = nearest(view.data, titles), nearest(view.column, BOUNDED_CLASSIFIERS)
+    dataset, column = value_or_first(view.data, titles), value_or_first(view.column, BOUNDED_CLASSIFIERS)
     if "data" not in view.hide:
         with st.container(horizontal=True):
-            choose("Dataset", "data", titles, dataset)
-            choose("Classifier and bound", "column", BOUNDED_CLASSIFIERS, column)
+            WIDGETS.segmented_control("Dataset", "data", dataset, titles)
+            WIDGETS.segmented_control("Classifier and bound", "column", column, BOUNDED_CLASSIFIERS)
     found = {
         str(e.parameters["n_neighbors"]): e
         for e in results_in("sensitivity")
@@ -130,7 +130,7 @@ def show_sensitivity(view: PaperView) -> None:
             if step.column == column and str(step.parameters["n_neighbors"]) == view.size
         ]
         offered = {size: size for size in SIZES}
-        show_row("size", "Size of the neighbourhood", offered, view.size, Number(step, kept, at))
+        show_row("size", "Size of the neighbourhood", offered, view.size, RowToRecompute(step, kept, at))
     show_downloads(
         view,
         lambda: pd.DataFrame(

@@ -6,8 +6,8 @@ import streamlit as st
 
 from arml_core.jobs import StoreError
 
+from .job_words import row_words
 from .markdown import escaped
-from .train.words import row_words
 from .visitor import read_client
 
 REFRESH_SECONDS = 0.9

@@ -11,7 +11,7 @@ from arml_core.threat import ThreatModel
 from ..markdown import escaped
 from ..visitor import read_client, write_client
 from .catalogue import LISTED, Run, signature_of
-from .charts import Chart, Scene
+from .charts import Chart, ResolvedView
 from .choices import CHOICES, CompareView
 
 REFRESH_SECONDS = 2
@@ -31,21 +31,21 @@ def watch_store() -> None:
         st.rerun()
 
 
-def show_offers(view: CompareView, scene: Scene, charts: list[Chart]) -> None:
+def show_evaluate_buttons(view: CompareView, resolved: ResolvedView, charts: list[Chart]) -> None:
     """For chosen runs without results in this setting: a button that asks for them."""
-    for name, runs in scene.chosen.items():
+    for name, runs in resolved.chosen.items():
         there = {run.key for chart in charts if chart.dataset == name for run in chart.runs}
         for run in runs:
             if run.job is not None and run.job.state == "done" and run.key not in there:
                 chart = next((chart for chart in charts if chart.dataset == name), None)
-                _offer(run, view, scene, chart)
+                _evaluate_button(run, view, resolved, chart)
     for message in st.session_state.pop(ASKED, []):
         st.info(escaped(message))
 
 
-def _offer(run: Run, view: CompareView, scene: Scene, chart: Chart | None) -> None:
-    k = scene.k or 1
-    norm = scene.norm or "l2"
+def _evaluate_button(run: Run, view: CompareView, resolved: ResolvedView, chart: Chart | None) -> None:
+    k = resolved.k or 1
+    norm = resolved.norm or "l2"
     certificate, attack = methods_for(view, k, norm, chart)
     points = chart.pairs[0].n_points if chart is not None else POINTS
     n = min(points, 1000)
@@ -53,7 +53,7 @@ def _offer(run: Run, view: CompareView, scene: Scene, chart: Chart | None) -> No
     st.button(
         f"Evaluate {escaped(run.label)} for K = {k}",
         key=f"cmp_evaluate_{run.key}",
-        on_click=_ask,
+        on_click=_evaluate,
         args=(run, k, norm, certificate, attack, n, chart),
         help=f"Starts jobs in the background: {words} on {n:,} points. The curves appear here as they are computed.",
     )
@@ -70,7 +70,7 @@ def methods_for(view: CompareView, k: int, norm: str, chart: Chart | None) -> tu
     return certificate, view.attack if view.attack != BEST else hits[0] if hits else "whitebox"
 
 
-def _ask(run: Run, k: int, norm: str, certificate: str, attack: str | None, n: int, chart: Chart | None) -> None:
+def _evaluate(run: Run, k: int, norm: str, certificate: str, attack: str | None, n: int, chart: Chart | None) -> None:
     assert run.job is not None
     threat = chart.setting.threat if chart is not None else ThreatModel(norm)
     client = write_client()
