@@ -34,7 +34,7 @@ views = st.builds(
     points=st.none() | points,
     methods=st.lists(st.sampled_from(METHODS), min_size=2, max_size=4).map(tuple),
     k=st.integers(1, 15),
-    norm=st.sampled_from(NORMS),
+    norm=st.sampled_from(list(NORMS)),
     row=st.integers(0, 199),
     hand=st.tuples(st.floats(0.1, 5).map(rounded), st.floats(0.1, 5).map(rounded), st.floats(-90, 90).map(rounded)),
     epoch=st.integers(0, 100).map(lambda tens: tens * EPOCH_STEP),
