@@ -24,6 +24,7 @@ MODULES = {
     "arml_core.learners.registry": ("get_learner",),
     "arml_core.learners.storage": ("load_metric",),
     "arml_core.results": ("shipped",),
+    "operator": ("attrgetter",),
 }
 """Where the names come from that a script may use, beside `np` and `arml`."""
 

@@ -87,7 +87,8 @@ def radius_to(page: Any, key: str, presses: int) -> float:
 
 def best_on_splice(learner: str) -> Any:
     """The certificate the page draws first: for K = 11, the tightest that all metrics have."""
-    found = {(e.learner, e.method): e for e in shipped() if (e.dataset, e.n_neighbors) == ("splice", 11)}
+    there = [e for e in shipped() if (e.dataset, e.spec.n_neighbors) == ("splice", 11)]
+    found = {(e.run.learner, e.spec.method): e for e in there}
     metrics = {name for name, method in found if method in CERTIFICATES}
     method = next(m for m in CERTIFICATES if all((name, m) in found for name in metrics))
     return found[learner, method]
@@ -97,7 +98,7 @@ def test_it_opens_on_results_that_ship_with_the_engines_numbers(open_page) -> No
     page = open_page("/compare")
     page.get_by_text("Splice · K = 11 · ℓ2 norm").first.wait_for()
     for learner, title in (("euclidean", "Euclidean"), ("arml", "ARML")):
-        lower = best_on_splice(learner).lower
+        lower = best_on_splice(learner).radii.lower
         drawn = trace(page, 0, f"{title}, certified")
         n = int(cells(page, "Points")[title].replace(",", ""))
         np.testing.assert_allclose(drawn["y"], arml.robust_error(lower[:n], drawn["x"]))
@@ -114,7 +115,7 @@ def test_the_radius_changes_marks_bars_and_table(open_page) -> None:
     assert after != before
     for learner, title in (("euclidean", "Euclidean"), ("arml", "ARML")):
         n = int(cells(page, "Points")[title].replace(",", ""))
-        error = float(arml.robust_error(best_on_splice(learner).lower[:n], epsilon))
+        error = float(arml.robust_error(best_on_splice(learner).radii.lower[:n], epsilon))
         assert after[title] == f"{error:.3f}"
         bars = page.wait_for_function(BARS, arg=[1, title, 1 - error], timeout=PATIENCE).json_value()
         assert sum(bars) == pytest.approx(1)

@@ -87,14 +87,14 @@ def our_radii(dataset: str, learner: str, **wanted) -> np.ndarray | None:
     found = [
         e
         for e in read_results(path)
-        if all(getattr(e, name) == value for name, value in wanted.items())
-        and (e.threat.box is not None) == box
-        and e.threat.norm == 2
+        if all(getattr(e.spec, name) == value for name, value in wanted.items())
+        and (e.spec.threat.box is not None) == box
+        and e.spec.threat.norm == 2
     ]
     if not found:
         return None
     (one,) = found
-    return one.lower if one.kind == "certify" else one.upper
+    return one.bound
 
 
 ROW = [  # how a row begins, the half of the paper's it stands beside, what it is
@@ -277,9 +277,8 @@ def test_a_value_and_its_difference_agree_as_printed(ours: float, paper: float, 
 
 
 def test_the_origin_names_settings_seed_points_steps_date_and_versions() -> None:
-    (found,) = [
-        e for e in shipped() if (e.dataset, e.learner, e.method, e.n_neighbors) == ("splice", "arml", "exact", 1)
-    ]
+    wanted = ("splice", "arml", "exact", 1)
+    (found,) = [e for e in shipped() if (e.dataset, e.run.learner, e.spec.method, e.spec.n_neighbors) == wanted]
     text = provenance(found)
     assert "seed 42" in text["Metric"]
     assert "epochs 1000" in text["Metric"]
@@ -287,15 +286,9 @@ def test_the_origin_names_settings_seed_points_steps_date_and_versions() -> None
     assert "torch" in text["Versions"]
     assert text["Computed"].startswith(found.made["date"])
     assert text["Differs from the paper's protocol"] == found.made["deviation"]
-    attack = replace(
-        found,
-        kind="attack",
-        method="boundary",
-        options={"steps": 500},
-        attack_seed=3,
-        threat=arml.ThreatModel(box=(0, 1)),
-    )
-    text = provenance(attack)
+    threat = arml.ThreatModel(box=(0, 1))
+    attack = replace(found.spec, kind="attack", method="boundary", options={"steps": 500}, seed=3, threat=threat)
+    text = provenance(replace(found, spec=attack))
     assert text["Method"] == "Boundary attack, 500 steps, seed 3"
     assert "inside [0, 1]" in text["Attacker"]
 
@@ -315,15 +308,14 @@ def test_the_picture_has_every_number_once() -> None:
 def small(radii: list[float], index: list[int] | None = None) -> Evaluation:
     first = shipped()[0]
     values = np.array(radii)
-    return replace(
-        first,
+    radii = replace(
+        first.radii.take(np.arange(len(values)) if index is None else index),
         lower=values,
         upper=values,
         exact=np.ones(len(values), bool),
         correct=values > 0,
-        planned=4,
-        rows=None if index is None else np.array(index),
     )
+    return replace(first, radii=radii, planned=4)
 
 
 def test_a_partial_recomputation_is_compared_on_its_own_points() -> None:
@@ -401,8 +393,8 @@ def test_an_error_of_the_datasets_table_is_that_of_all_test_points(monkeypatch) 
         data = arml.load_dataset("iris")
         knn = arml.MahalanobisKNN(k).fit(data.X_train, data.y_train)
         found = client.evaluation(job.id)
-        assert found.n_neighbors == k
-        np.testing.assert_array_equal(found.correct, knn.predict(data.X_test) == data.y_test)
+        assert found.spec.n_neighbors == k
+        np.testing.assert_array_equal(found.radii.correct, knn.predict(data.X_test) == data.y_test)
 
 
 def test_the_time_of_a_training_is_that_of_its_job(monkeypatch) -> None:
@@ -425,7 +417,7 @@ def test_a_toy_row_is_asked_for_found_again_and_equals_the_shipped_one(monkeypat
     assert client.wait(evaluation.id, PATIENCE).state == "done"
     assert find_jobs(client, step) is not None
     assert [job.id for job in find_jobs(client, step)] == [run.id, evaluation.id]
-    (kept,) = [e for e in shipped(FOLDER / "figure1") if e.learner == "euclidean"]
+    (kept,) = [e for e in shipped(FOLDER / "figure1") if e.run.learner == "euclidean"]
     found = compare_rerun(kept, client.evaluation(evaluation.id), np.array([0.5]))
     assert found.n == found.n_same == 7
 

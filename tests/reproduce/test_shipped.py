@@ -38,9 +38,7 @@ def recompute(dataset, learner):
         work = knn.certify if evaluation.spec.kind == "certify" else knn.attack
         found = work(x[rows], y[rows], method=evaluation.spec.method)
         np.testing.assert_array_equal(found.correct, evaluation.radii.correct[rows])
-        if (
-            evaluation.spec.kind == "attack"
-        ):  # the way may differ in the last bit; what was found must be true
+        if evaluation.spec.kind == "attack":  # the way may differ in the last bit; what was found must be true
             proved = knn.certify(x[rows], y[rows], method="votes").lower
             assert (proved <= evaluation.radii.upper[rows]).all(), f"{column}, rows {rows}"
             assert (proved <= found.upper).all(), f"{column}, rows {rows}"

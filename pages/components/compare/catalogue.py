@@ -129,8 +129,8 @@ def _finished(_client: Client, job: str, finished: float | None) -> Evaluation |
 def _shipped_runs(ready: Iterable[Evaluation]) -> tuple[Run, ...]:
     grouped: dict[tuple[str, str, str], list[Evaluation]] = {}
     for evaluation in ready:
-        changed = changed_words(evaluation.learner, evaluation.parameters)
-        grouped.setdefault((evaluation.dataset, evaluation.learner, changed), []).append(evaluation)
+        changed = changed_words(evaluation.run.learner, evaluation.run.parameters)
+        grouped.setdefault((evaluation.dataset, evaluation.run.learner, changed), []).append(evaluation)
     runs, places = [], dict(PLACES)
     for (dataset, learner, changed), evaluations in grouped.items():
         digest = hashlib.sha256(changed.encode()).hexdigest()[:4]
@@ -139,7 +139,7 @@ def _shipped_runs(ready: Iterable[Evaluation]) -> tuple[Run, ...]:
         first = evaluations[0]
         label = f"{first.learner_title}{changed}"
         runs.append(
-            Run(key, label, dataset, first.fingerprint, learner, not changed, place, evaluations=tuple(evaluations))
+            Run(key, label, dataset, first.run.dataset, learner, not changed, place, evaluations=tuple(evaluations))
         )
     return tuple(sorted(runs, key=lambda run: (_order(run.dataset), run.place)))
 

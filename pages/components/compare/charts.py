@@ -85,7 +85,7 @@ def resolve(view: CompareView, catalogue: RunCatalogue) -> ResolvedView:
     norm = view.norm or _preferred([norm_of(s.threat.norm).spelling for s in with_k], "l2")
     with_norm = [s for s in with_k if norm_of(s.threat.norm).spelling == norm]
     limit = view.limits or _preferred([limits_of(s.threat) for s in with_norm], "free")
-    here = [e for e in every if e.n_neighbors == k and norm_of(e.threat.norm).spelling == norm]
+    here = [e for e in every if e.spec.n_neighbors == k and norm_of(e.spec.threat.norm).spelling == norm]
     return ResolvedView(
         data,
         chosen,
@@ -93,8 +93,8 @@ def resolve(view: CompareView, catalogue: RunCatalogue) -> ResolvedView:
         tuple(sorted({s.n_neighbors for s in settings} | ({k} if k else set()))),
         tuple(n for n in NORMS if n in {norm_of(s.threat.norm).spelling for s in settings} | {norm}),
         tuple(n for n in LIMIT_WORDS if n in {limits_of(s.threat) for s in settings} | {limit}),
-        tuple(dict.fromkeys(e.method for e in here if e.kind == "certify")),
-        tuple(dict.fromkeys(e.method for e in here if e.kind == "attack")),
+        tuple(dict.fromkeys(e.spec.method for e in here if e.spec.kind == "certify")),
+        tuple(dict.fromkeys(e.spec.method for e in here if e.spec.kind == "attack")),
         k,
         norm,
         limit,
@@ -170,7 +170,7 @@ def _chart(
             asked = [
                 e
                 for e in found[run.key]
-                if (view.certificate if e.kind == "certify" else view.attack) in (BEST, e.method)
+                if (view.certificate if e.spec.kind == "certify" else view.attack) in (BEST, e.spec.method)
             ]
             refused += [(reason, run.label) for reason in refusals(asked, pair, setting)]
     threat = setting.threat.describe() if limits_of(setting.threat) != "free" else f"{setting.threat.norm_name} norm"
@@ -255,7 +255,7 @@ def _notes(shown: Sequence[tuple[Run, EvaluationPair]], lines: Sequence[RobustLi
 
 def _partial(run: Run, evaluation: Evaluation) -> str:
     job = next((job for job in run.jobs if job.id == evaluation.made.get("job")), None)
-    what = "certified" if evaluation.kind == "certify" else "attacked"
+    what = "certified" if evaluation.spec.kind == "certify" else "attacked"
     count = f"{run.label} is partial: {len(evaluation):,} of {evaluation.planned:,} points {what}"
     if job is not None and not under_way(job) and job.state != "done":
         ended = "cancelled" if job.state == "cancelled" else "interrupted"

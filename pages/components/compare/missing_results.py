@@ -61,8 +61,8 @@ def _evaluate_button(run: Run, view: CompareView, resolved: ResolvedView, chart:
 
 def methods_for(view: CompareView, k: int, norm: str, chart: Chart | None) -> tuple[str, str | None]:
     """The certificate and attack that fit the chart, or the usual ones."""
-    proofs = [c.certificate.method for c in chart.pairs if c.certificate is not None] if chart else []
-    hits = [c.attack.method for c in chart.pairs if c.attack is not None] if chart else []
+    proofs = [c.certificate.spec.method for c in chart.pairs if c.certificate is not None] if chart else []
+    hits = [c.attack.spec.method for c in chart.pairs if c.attack is not None] if chart else []
     usual = "exact" if k == 1 and norm == "l2" else "votes"
     certificate = view.certificate if view.certificate != BEST else proofs[0] if proofs else usual
     if view.attack == NONE or (certificate == "exact" and view.attack == BEST):

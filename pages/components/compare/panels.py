@@ -240,7 +240,7 @@ def provenance_table(charts: list[Chart]) -> pd.DataFrame:
                         "Dataset": found.dataset_title,
                         "Metric": run.label,
                         "Method": found.describe_method(),
-                        "Attacker": found.threat.describe(),
+                        "Attacker": found.spec.threat.describe(),
                         "Points": f"{len(found):,}" if found.whole else f"{len(found):,} of {found.planned:,}",
                         "Time": "" if seconds is None else f"{seconds:,.0f} s",
                         "Date": str(found.made.get("date", "")),

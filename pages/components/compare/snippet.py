@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 from arml_core.comparison import EvaluationPair
-from arml_core.jobs import EvaluationSpec, PointsSpec, RunSpec
+from arml_core.jobs import EvaluationSpec
 from arml_core.jobs.python_lines import dataset_lines, keywords, metric_of_file, script
 from arml_core.jobs.spec import GIVEN
 from arml_core.reproduce.result_files import metric_file
@@ -29,7 +31,7 @@ def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | 
     for run, pair, line in zip(chart.runs, chart.pairs, chart.lines, strict=True):
         values = {name: repr(getattr(line, name)) for name in ("label", "certificate", "attack", "place", "partial")}
         values |= {"certified": "found.lower", "empirical": "found.upper", "exact": "found.exact"}
-        values |= {"wrong": "~found.correct"}
+        values |= {"wrong": "~found.radii.correct"}
         paper = {name: getattr(line, name) for name in ("paper_radii", "paper_certified", "paper_empirical")}
         values |= {name: f"np.array({array.tolist()})" for name, array in paper.items() if array is not None}
         lines += [
@@ -52,20 +54,29 @@ def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | 
 
 _FINDER = [
     "",
-    "def result(**wanted):",
-    "    (found,) = [e for e in shipped() if all(getattr(e, name) == value for name, value in wanted.items())]",
+    "def result(wanted):",
+    "    (found,) = [e for e in shipped() if all(attrgetter(name)(e) == value for name, value in wanted.items())]",
     "    return found",
     "",
     "",
 ]
-_WANTED = ("dataset", "learner", "parameters", "seed", "kind", "method", "n_neighbors", "planned")
+_WANTED = (
+    "dataset",
+    "run.learner",
+    "run.parameters",
+    "run.seed",
+    "spec.kind",
+    "spec.method",
+    "spec.n_neighbors",
+    "planned",
+)
 
 
 def _source(run: Run, evaluation: Evaluation) -> str:
     if run.job is not None:
         return f"Client().evaluation({evaluation.made['job']!r})"
-    wanted = {name: getattr(evaluation, name) for name in _WANTED}
-    return f"result(threat={evaluation.threat.python()}{keywords(wanted)})"
+    wanted = ", ".join(f"{name!r}: {attrgetter(name)(evaluation)!r}" for name in _WANTED)
+    return f"result({{{wanted}, 'spec.threat': {evaluation.spec.threat.python()}}})"
 
 
 def computed_lines(chart: Chart, epsilon: float) -> str | None:
@@ -111,11 +122,9 @@ def _metric(run: Run, pair: EvaluationPair) -> str:
     path, first = _file(run, pair), pair.evaluations[0]
     if path is not None:
         return metric_of_file(path)
-    return RunSpec(first.fingerprint, first.learner, dict(first.parameters), first.seed).python()
+    return first.run.python()
 
 
 def _spec(made: Evaluation, n: int) -> EvaluationSpec:
     """What was asked for, of the first `n` points."""
-    points = PointsSpec(made.points["part"], n, labels=made.points.get("labels", True))
-    how = (made.n_neighbors, made.method, made.threat, points, made.budget, made.attack_seed)
-    return EvaluationSpec(made.kind, "", *how, dict(made.options))
+    return replace(made.spec, points=replace(made.spec.points, n=n))

@@ -78,11 +78,11 @@ def _show_error(job: JobStatus, paper: float, shipped: float) -> None:
     if job.state != DONE:
         st.caption(f"So far {len(fresh):,} of {fresh.planned:,} points.")
         return
-    error = float(1 - fresh.correct.mean())
+    error = float(1 - fresh.radii.correct.mean())
     ours = "Nothing ships for it yet." if math.isnan(shipped) else f"The shipped error is {shipped:.4f}."
     when = computed_words(job, fresh.made.get("date", "this machine"))
     st.success(
-        f"{when} {int((~fresh.correct).sum()):,} of {len(fresh):,} test points are answered wrongly: an error of "
+        f"{when} {int((~fresh.radii.correct).sum()):,} of {len(fresh):,} test points are answered wrongly: an error of "
         f"{error:.4f}. {ours} The paper has {paper:.3f}."
     )
 

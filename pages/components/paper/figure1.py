@@ -51,7 +51,7 @@ def show_figure1(view: PaperView) -> None:
     st.page_link(
         "pages/playground.py", label="Open exactly this in the playground", icon="➡️", query_params=dict(TOY_QUERY)
     )
-    kept = {evaluation.learner: evaluation for evaluation in results_in("figure1")}
+    kept = {evaluation.run.learner: evaluation for evaluation in results_in("figure1")}
     st.markdown("**Exact leave-one-out radii of all seven points (1-NN), as shipped**")
     if not kept:
         st.info("Our results are not there yet. The command below computes them in seconds.", icon="ℹ️")
@@ -73,14 +73,14 @@ def show_figure1(view: PaperView) -> None:
             [
                 {"metric": METHODS[name], "point": row, "radius": radius, "right": bool(right)}
                 for name, found in kept.items()
-                for row, (radius, right) in enumerate(zip(found.lower, found.correct, strict=True))
+                for row, (radius, right) in enumerate(zip(found.radii.lower, found.radii.correct, strict=True))
             ],
             columns=["metric", "point", "radius", "right"],
         ),
         "paper-figure1",
         "python -m arml_core reproduce figure1",
         'from arml_core.results import FOLDER, shipped\n\nfor found in shipped(FOLDER / "figure1"):\n'
-        "    print(found.learner, found.lower)",
+        "    print(found.run.learner, found.radii.lower)",
     )
 
 
@@ -89,6 +89,6 @@ def toy_table(kept: dict[str, Evaluation]) -> pd.DataFrame:
     there = [name for name in TOY_METHODS if name in kept]
     found = {"Metric": [METHODS[name] for name in there]}
     for row in range(len(kept[there[0]])):
-        found[f"Point {row + 1}"] = [radius_near(float(kept[name].lower[row])) for name in there]
-    found["Mean"] = [f"**{radius_near(float(kept[name].lower.mean()))}**" for name in there]
+        found[f"Point {row + 1}"] = [radius_near(float(kept[name].radii.lower[row])) for name in there]
+    found["Mean"] = [f"**{radius_near(float(kept[name].radii.lower.mean()))}**" for name in there]
     return pd.DataFrame(found)

@@ -73,14 +73,14 @@ def show_figure2(view: PaperView, tables: Tables) -> None:
         f"python -m arml_core reproduce figure2 --dataset {dataset}",
         "from arml_core import robust_error\nfrom arml_core.results import FOLDER, shipped\n\n"
         'for found in shipped(FOLDER / "figure2"):\n'
-        "    print(found.dataset, found.describe_method(), robust_error(found.radii, [0, 0.5, 1, 1.5, 2, 2.5]))",
+        "    print(found.dataset, found.describe_method(), robust_error(found.bound, [0, 0.5, 1, 1.5, 2, 2.5]))",
     )
 
 
 def _network_detail(view: PaperView, dataset: str, found: list[Evaluation]) -> None:
     planned = dict(zip(NETWORKS, curves(), strict=True))
     network = planned[view.network].network
-    same = [e for e in found if (e.method, dict(e.options)) == (network.method, network.options)]
+    same = [e for e in found if (e.spec.method, dict(e.spec.options)) == (network.method, network.options)]
     kept = same[0] if same else None
     curve = planned[view.network] if kept is None else NetworkRequest(network, len(kept))
     titles = {name: curve.title for name, curve in planned.items()}
@@ -102,7 +102,7 @@ def show_sensitivity(view: PaperView) -> None:
             WIDGETS.segmented_control("Dataset", "data", dataset, titles)
             WIDGETS.segmented_control("Classifier and bound", "column", column, BOUNDED_CLASSIFIERS)
     found = {
-        str(e.parameters["n_neighbors"]): e
+        str(e.run.parameters["n_neighbors"]): e
         for e in results_in("sensitivity")
         if e.dataset == dataset and column_of(e) == column
     }
@@ -113,7 +113,7 @@ def show_sensitivity(view: PaperView) -> None:
         missing = [size for size in SIZES if size not in found]
         if missing:
             st.info(f"Not computed yet: size {', '.join(missing)}.", icon="ℹ️")
-        errors = np.array([robust_error(found[size].radii, at) for size in sizes])
+        errors = np.array([robust_error(found[size].bound, at) for size in sizes])
         lines = [_line(found[size], SIZES.index(size), f"size {size}") for size in sizes]
         points = f", {len(found[sizes[0]])} points" if len(found[sizes[0]]) < POINTS else ""
         st.markdown(f"**{TITLES[dataset]}, {BOUNDED_CLASSIFIERS[column]}{points}.** {_spread_words(found, sizes, at)}")
@@ -138,7 +138,7 @@ def show_sensitivity(view: PaperView) -> None:
                 {"dataset": TITLES[dataset], "column": column, "size": int(size), "radius": r, "error": float(error)}
                 for size in sizes
                 for r, error in zip(
-                    published.radii(dataset), robust_error(found[size].radii, published.radii(dataset)), strict=True
+                    published.radii(dataset), robust_error(found[size].bound, published.radii(dataset)), strict=True
                 )
             ],
             columns=["dataset", "column", "size", "radius", "error"],
@@ -147,8 +147,8 @@ def show_sensitivity(view: PaperView) -> None:
         f"python -m arml_core reproduce sensitivity --dataset {dataset}",
         "from arml_core import robust_error\nfrom arml_core.results import FOLDER, shipped\n\n"
         'for found in shipped(FOLDER / "sensitivity"):\n'
-        '    size = found.parameters["n_neighbors"]\n'
-        "    print(found.dataset, found.describe_method(), size, robust_error(found.radii, [0, 0.1, 0.2, 0.3]))",
+        '    size = found.run.parameters["n_neighbors"]\n'
+        "    print(found.dataset, found.describe_method(), size, robust_error(found.bound, [0, 0.1, 0.2, 0.3]))",
     )
 
 
@@ -162,17 +162,17 @@ def _spread_words(found: dict[str, Evaluation], sizes: list[str], at: np.ndarray
 
 
 def _line(evaluation: Evaluation, place: int, label: str) -> RobustLine:
-    attack = evaluation.kind == "attack"
+    attack = evaluation.spec.kind == "attack"
     points = f", {len(evaluation)} points" if len(evaluation) < POINTS else ""
     return RobustLine(
         f"{label}{points}" if not attack else label,
-        certified=None if attack else evaluation.lower,
-        empirical=evaluation.upper if attack else None,
-        exact=bool(evaluation.exact.all()),
+        certified=None if attack else evaluation.radii.lower,
+        empirical=evaluation.radii.upper if attack else None,
+        exact=bool(evaluation.radii.exact.all()),
         certificate="" if attack else evaluation.describe_method(),
         attack=evaluation.describe_method() if attack else "",
         place=place,
-        wrong=~evaluation.correct,
+        wrong=~evaluation.radii.correct,
     )
 
 

@@ -24,9 +24,9 @@ def provenance(evaluation: Evaluation) -> dict[str, str]:
     n = f"{len(evaluation):,}"
     found = {
         "Method": evaluation.describe_method(),
-        "Attacker": f"{evaluation.threat.norm_name} norm; {ATTACKER[evaluation.threat.box is not None]}",
-        "Neighbours": f"K = {evaluation.n_neighbors}" if evaluation.n_neighbors else "",
-        "Points": PARTS.get(str(evaluation.points["part"]), "{n}").format(n=n),
+        "Attacker": f"{evaluation.spec.threat.norm_name} norm; {ATTACKER[evaluation.spec.threat.box is not None]}",
+        "Neighbours": f"K = {evaluation.spec.n_neighbors}" if evaluation.spec.n_neighbors else "",
+        "Points": PARTS.get(evaluation.spec.points.part, "{n}").format(n=n),
         "Metric": f"{evaluation.learner_title}{_settings(evaluation)}",
         "Differs from the paper's protocol": str(made.get("deviation", "")) or "nowhere we know of",
         "Time": _time(evaluation),
@@ -34,7 +34,7 @@ def provenance(evaluation: Evaluation) -> dict[str, str]:
         "Versions": ", ".join(
             [f"arml_core {made.get('version', '?')}", *(f"{k} {v}" for k, v in made.get("versions", {}).items())]
         ),
-        "Data": f"{evaluation.dataset_title}, content {evaluation.fingerprint[:12]}…",
+        "Data": f"{evaluation.dataset_title}, content {evaluation.run.dataset[:12]}…",
     }
     return {name: text for name, text in found.items() if text}
 
@@ -47,11 +47,13 @@ def provenance_table(evaluation: Evaluation) -> pd.DataFrame:
 def _settings(evaluation: Evaluation) -> str:
     """The seed where there is one, and every parameter of the training."""
     try:
-        seeded = get_learner(evaluation.learner).seeded
+        seeded = get_learner(evaluation.run.learner).seeded
     except ValueError:
         seeded = True
-    parts = [f"seed {evaluation.seed}"] if seeded else []
-    parts += [f"{name.replace('_', ' ')} {value}" for name, value in evaluation.parameters.items() if value is not None]
+    parts = [f"seed {evaluation.run.seed}"] if seeded else []
+    parts += [
+        f"{name.replace('_', ' ')} {value}" for name, value in evaluation.run.parameters.items() if value is not None
+    ]
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -123,7 +123,7 @@ def _done_words(number: RowToRecompute | NetworkToRecompute, fresh: Evaluation, 
     found = compare_rerun(number.kept, fresh, number.radii)
     if found.n_same == found.n:
         return f"{when} The radius of every one of the {found.n:,} points is the shipped one."
-    why = " A search depends on how fast the machine is." if fresh.budget is not None else ""
+    why = " A search depends on how fast the machine is." if fresh.spec.budget is not None else ""
     return (
         f"{when} {found.n_same:,} of {found.n:,} radii are the shipped ones; the largest difference is "
         f"{found.largest:.3g}.{why}"

@@ -75,10 +75,10 @@ def readable(tables: Tables, dataset: str, half: published.Column, columns: tupl
 def label_of(column: str, evaluation: Evaluation) -> str:
     """A row's name: ours, the method, for an attack its steps and seed, and how many points if fewer."""
     label = ROWS[column].split(" in ")[0].split(" inside ")[0]
-    if "steps" in evaluation.options:
-        label += f", {evaluation.options['steps']:,} steps, seed {evaluation.attack_seed}"
-    if evaluation.budget is not None:
-        label += f", {evaluation.budget:g} s a point"
+    if "steps" in evaluation.spec.options:
+        label += f", {evaluation.spec.options['steps']:,} steps, seed {evaluation.spec.seed}"
+    if evaluation.spec.budget is not None:
+        label += f", {evaluation.spec.budget:g} s a point"
     return label if len(evaluation) >= POINTS else f"{label}, {len(evaluation)} points"
 
 
@@ -125,7 +125,7 @@ def number_of(view: PaperView, name: str, tables: Tables) -> tuple[RowToRecomput
     kept = tables.get(view.data, view.method, column)
     effort = Effort()
     if kept is not None:
-        effort = Effort(points=len(kept), steps=kept.options.get("steps"), budget=kept.budget)
+        effort = Effort(points=len(kept), steps=kept.spec.options.get("steps"), budget=kept.spec.budget)
     (step,) = table(name, [view.data], [view.method], effort, [column])
     paper = None
     if column in PAPER_COLUMN:

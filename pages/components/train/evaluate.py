@@ -78,7 +78,7 @@ def grouped(jobs: list[JobStatus]) -> dict[str, list[JobStatus]]:
     for job in sorted(jobs, key=lambda job: job.created, reverse=True):
         spec = job.spec
         assert isinstance(spec, EvaluationSpec)
-        setting = Setting.of(job.dataset, spec.n_neighbors, spec.threat, spec.points.content())
+        setting = Setting.of(job.dataset, spec)
         group = groups.setdefault((setting, spec.points.n), [])
         if not group:
             alike.setdefault(setting_words(spec), []).append(group)

@@ -35,9 +35,9 @@ least the true robust error, with the steps an attack found it is at most that.
 
 def lines_of(title: str, found: list[Evaluation]) -> list[RobustLine]:
     """A line per certificate, joined with the strongest attack on the points both have; other attacks on their own."""
-    attacks = sorted((e for e in found if e.kind == "attack"), key=lambda e: STRONGEST.index(e.method))
+    attacks = sorted((e for e in found if e.spec.kind == "attack"), key=lambda e: STRONGEST.index(e.spec.method))
     pairs, joined = [], set()
-    for certificate in (e for e in found if e.kind == "certify"):
+    for certificate in (e for e in found if e.spec.kind == "certify"):
         try:
             pairs.append(join(certificate, attacks[0]) if attacks else alone(certificate))
             joined |= {id(attack) for attack in attacks[:1]}
@@ -50,12 +50,12 @@ def lines_of(title: str, found: list[Evaluation]) -> list[RobustLine]:
 def _line(title: str, pair: EvaluationPair, place: int, several: bool) -> RobustLine:
     certificate, attack = pair.certificate, pair.attack
     first = pair.evaluations[0].describe_method()
-    known = certificate is not None and bool(certificate.exact.all())
+    known = certificate is not None and bool(certificate.radii.exact.all())
     return RobustLine(
         label=f"{title}, {first}" if several else title,
         certified=pair.lower,
         empirical=pair.upper,
-        exact=known and (attack is None or attack.method == "whitebox"),  # which finds the same numbers
+        exact=known and (attack is None or attack.spec.method == "whitebox"),  # which finds the same numbers
         certificate="" if certificate is None else certificate.describe_method(),
         attack=pair.attack_words(),
         place=place,
@@ -73,7 +73,7 @@ def show_curves(
 ) -> None:
     """What was found so far, as curves and numbers; `shared` says in words what the evaluations have in common."""
     lines = lines_of(found[0].learner_title, found)
-    norm = found[0].threat.norm_name
+    norm = found[0].spec.threat.norm_name
     partial = [e for e in found if not e.whole]
     st.markdown(f"**Robust error**, {shared}")
     show_chart(
@@ -94,18 +94,18 @@ def _numbers(found: list[Evaluation]) -> None:
     clean = found[0]
     cells = []
     if setting_of(clean).labels:
-        wrong = 1 - clean.correct.mean()
+        wrong = 1 - clean.radii.correct.mean()
         cells.append(("Clean error", f"{wrong:.3f}", "The share of points whose answer is wrong as they are."))
     for evaluation in found:
-        proved = evaluation.kind == "certify"
+        proved = evaluation.spec.kind == "certify"
         method = evaluation.describe_method()
-        alike = sum(other.kind == evaluation.kind for other in found)
+        alike = sum(other.spec.kind == evaluation.spec.kind for other in found)
         which = f", {method}" if alike > 1 else ""
         if proved:
-            mean, rule = radius_down(mean_radius(evaluation.radii)), MEAN_RULE
+            mean, rule = radius_down(mean_radius(evaluation.bound)), MEAN_RULE
             cells.append((f"Mean certified radius{which}", mean, f"{method}. {rule}"))
             continue
-        reached, flipped = mean_attack_radius(evaluation.radii)
+        reached, flipped = mean_attack_radius(evaluation.bound)
         every = flipped == len(evaluation)
         which += "" if every else f", {flipped:,} of {len(evaluation):,} flipped"
         rule = "A wrong answer counts as 0." if every else f"A wrong answer counts as 0. {NOTHING_FOUND}"

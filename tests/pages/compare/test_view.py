@@ -137,7 +137,7 @@ def test_the_papers_values_stand_only_where_they_answer_the_same_question() -> N
 
 
 def test_an_attacker_with_costs_gets_no_values_of_the_paper(ships) -> None:
-    costs = [replace(e, threat=ThreatModel(costs=[2.0] * 60)) for e in made("arml", "ARML", 0.8)]
+    costs = [replace(e, spec=replace(e.spec, threat=ThreatModel(costs=[2.0] * 60))) for e in made("arml", "ARML", 0.8)]
     ships(costs)
     (chart,) = charts_of(k=1)
     assert chart.lines[0].paper_certified is None

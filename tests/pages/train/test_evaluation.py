@@ -119,12 +119,11 @@ def test_curves_under_way_are_drawn_on_the_points_both_sides_have(client, run: s
     for job in (certified, attacked):
         assert client.wait(job.id, PATIENCE).state == "done"
     whole, part = client.evaluation(certified.id), client.evaluation(attacked.id)
-    few = {name: getattr(part, name)[:10] for name in ("lower", "upper", "exact", "correct")}
-    part = replace(part, **few, rows=np.arange(10))
+    part = replace(part, radii=part.radii.take(np.arange(10)))
     (line,) = lines_of("ARML", [whole, part])
     assert line.partial
-    np.testing.assert_array_equal(line.certified, whole.lower[:10])
-    np.testing.assert_array_equal(line.empirical, part.upper)
+    np.testing.assert_array_equal(line.certified, whole.radii.lower[:10])
+    np.testing.assert_array_equal(line.empirical, part.radii.upper)
     (alone,) = lines_of("ARML", [whole])
     assert (len(alone.certified), alone.partial) == (25, False)
 
