@@ -47,6 +47,22 @@ def test_the_map_of_the_engine_is_complete():
     assert {name for name in listed if f"`{name}`" not in text} == set()
 
 
+def test_the_roads_of_the_map_lead_somewhere():
+    """Each `file:function` of the map is there; a bare file name stands beside the one named before it."""
+    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    stops = re.findall(r"`([\w/]+\.py):([\w.]+)`", text)
+    assert len(stops) > 20
+    folder = ROOT
+    for file, name in stops:
+        path = ROOT / file if "/" in file else folder / file
+        folder = path.parent
+        defined, tree = name.split("."), ast.parse(path.read_text(encoding="utf-8"))
+        for part in defined:
+            found = [node for node in tree.body if getattr(node, "name", None) == part]
+            assert found, f"{file} has no {name}"
+            tree = found[0]
+
+
 def imports(path: Path) -> set[str]:
     """Every module a file imports, relative ones resolved, also those inside functions."""
     package = path.relative_to(ROOT).parts[:-1]
