@@ -79,7 +79,7 @@ MEANT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "points": ("0_0_0~1_1_1~2_0_1", "0_0_0~0_0_1~0_0_2", "1000_-1000_0~-1000_1000_1~0_0_3"),
         "methods": ("hand~euclidean", "lfda~lfda", "nca~itml"),
         "k": ("1", "15"),
-        "norm": playground.NORMS,
+        "norm": tuple(playground.NORMS),
         "row": ("0", "199"),
         "at": ("0_0", "1000_-1000"),
         "hand": ("0.1_5_90",),
