@@ -93,7 +93,7 @@ class Client:
         data = self._known(dataset)
         components = as_metric(metric, data.n_features).components
         dataset_scope = self._keep(data)
-        digest, scope = self.store.contents.put_metric(components, self.visitor, title)
+        digest, scope = self.store.uploads.put_metric(components, self.visitor, title)
         spec = RunSpec(data.fingerprint, GIVEN, {"sha256": digest}, 0, "cpu")
         request = Request(spec, scope, given_title(title, data.title), data.fingerprint, dataset_scope, points=digest)
         sha256 = write_arrays(self.store.paths.result(request.id), run_arrays(components, {}, 0))
@@ -101,12 +101,12 @@ class Client:
 
     def add_points(self, X: ArrayLike, y: ArrayLike | None = None, title: str = "Query rows") -> PointsSpec:
         """Keep the rows of a query file, private to this visitor, to be certified or attacked."""
-        digest, _ = self.store.contents.put_points(X, y, self.visitor, title)
+        digest, _ = self.store.uploads.put_points(X, y, self.visitor, title)
         return PointsSpec("given", None, digest, labels=y is not None)
 
     def add_file(self, content: bytes, title: str = "A file") -> str:
         """Keep an uploaded file, private to this visitor, so that :meth:`file` finds it after a reload."""
-        return self.store.contents.put_file(content, self.visitor, title)
+        return self.store.uploads.put_file(content, self.visitor, title)
 
     # looking ----------------------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class Client:
         if radii is None:
             return None
         row = self.store.job(job, self.visitor)
-        label = self.store.contents.label(row["dataset"], row["dataset_scope"])
+        label = self.store.uploads.label(row["dataset"], row["dataset_scope"])
         planned = len(radii) if row["state"] == DONE else max(row["total"], len(radii))
         if row["kind"] == "network":
             return network_evaluation(row, label, radii)
@@ -205,23 +205,23 @@ class Client:
 
     def dataset(self, digest: str) -> Dataset:
         """The dataset a job refers to, for whoever may see it."""
-        return self.store.contents.get_dataset(digest, self.store.contents.find_scope(digest, self.visitor))
+        return self.store.uploads.get_dataset(digest, self.store.uploads.find_scope(digest, self.visitor))
 
     def dataset_label(self, digest: str) -> tuple[str, str]:
         """The name for `load_dataset`, empty for a file, and the title of a dataset, without reading it."""
-        return self.store.contents.label(digest, self.store.contents.find_scope(digest, self.visitor))
+        return self.store.uploads.label(digest, self.store.uploads.find_scope(digest, self.visitor))
 
     def file(self, digest: str) -> tuple[str, bytes]:
         """The title and the content of an uploaded file, for its owner."""
-        return self.store.contents.get_file(digest, self.store.contents.find_scope(digest, self.visitor))
+        return self.store.uploads.get_file(digest, self.store.uploads.find_scope(digest, self.visitor))
 
     def file_title(self, digest: str) -> str:
         """The title of an uploaded file, without reading it."""
-        return self.store.contents.file_title(digest, self.store.contents.find_scope(digest, self.visitor))
+        return self.store.uploads.file_title(digest, self.store.uploads.find_scope(digest, self.visitor))
 
     def uploads(self) -> Sequence[Upload]:
         """This visitor's uploads, newest first, with the time they expire."""
-        return self.store.contents.uploads(self.visitor)
+        return self.store.uploads.uploads(self.visitor)
 
     # changing ---------------------------------------------------------------------------------------------------
 
@@ -269,8 +269,8 @@ class Client:
     def _keep(self, data: Dataset | DatasetInfo) -> str:
         """Enter a dataset into the store; returns its scope."""
         if isinstance(data, DatasetInfo):
-            return self.store.contents.put_named(data, self.visitor)
-        return self.store.contents.put_dataset(data, self.visitor)
+            return self.store.uploads.put_named(data, self.visitor)
+        return self.store.uploads.put_dataset(data, self.visitor)
 
     def _mine(self, job: str) -> Row:
         row = self.store.job(job, self.visitor)

@@ -28,7 +28,7 @@ class Store:
                     f"{self.paths.root} cannot be made ({error.strerror}). Set ARML_HOME to a folder you can write to"
                 ) from error
         self.database = Database(self.paths.database)
-        self.contents = Uploads(self.paths, self.database)
+        self.uploads = Uploads(self.paths, self.database)
         self.requests = Requests(self.database)
         self._next_tidying = 0.0
 

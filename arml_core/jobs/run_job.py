@@ -49,14 +49,14 @@ class JobContext:
     _last: tuple[tuple[str, str], Dataset] | None = None
 
     @property
-    def contents(self) -> Uploads:
+    def uploads(self) -> Uploads:
         return Uploads(self.paths, self.database)
 
     def dataset(self, digest: str, scope: str, callback: Callback | None = None) -> Dataset:
         key = (digest, scope)
         if self._last is not None and self._last[0] == key:
             return self._last[1]
-        dataset = self.contents.get_dataset(digest, scope, callback)
+        dataset = self.uploads.get_dataset(digest, scope, callback)
         small = dataset.X_train.nbytes + dataset.X_test.nbytes <= CACHED_BYTES
         self._last = (key, dataset) if small else None
         return dataset
@@ -73,7 +73,7 @@ def run_job(context: JobContext, row: Row, lease: str, device: str, reporter: Re
     if isinstance(spec, EvaluationSpec):
         return _evaluate(context, row, spec, dataset, device, workspace, reporter)
     if spec.learner == GIVEN:
-        return run_arrays(context.contents.get_metric(spec.parameters["sha256"], row["scope"]), {}, 0)
+        return run_arrays(context.uploads.get_metric(spec.parameters["sha256"], row["scope"]), {}, 0)
     queue = Queue(context.database)
     where = spec.device if spec.device != "auto" else device
     arrays = train(
@@ -102,7 +102,7 @@ def _evaluate(
     components = _components(context, spec.run)
     given = None
     if spec.points.digest is not None:
-        given = context.contents.get_points(spec.points.digest, row["scope"])
+        given = context.uploads.get_points(spec.points.digest, row["scope"])
     rows = rows_of(dataset, spec.points, given)
     reference = ReferenceData(f"{row['scope']}-{spec.run}", dataset.X_train, dataset.y_train, components)
     finished = workspace.load_parts()

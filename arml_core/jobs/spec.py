@@ -51,7 +51,7 @@ class RunSpec:
         entry = entry_of(self.learner)
         parameters = {p.name: p.default for p in entry.parameters}
         for name, value in self.parameters.items():
-            parameters[name] = entry.parameter(name).check(plain(value))
+            parameters[name] = entry.parameter(name).check(json_value(value))
         return RunSpec(
             self.dataset,
             self.learner,
@@ -186,7 +186,7 @@ class EvaluationSpec:
         unknown = sorted(set(self.options) - set(known))
         if unknown:
             raise ValueError(f"{self.method} has no option {unknown[0]!r}; it has {', '.join(known) or 'none'}")
-        return {**known, **{name: plain(value) for name, value in self.options.items()}}
+        return {**known, **{name: json_value(value) for name, value in self.options.items()}}
 
     def content(self) -> dict[str, Any]:
         return {
@@ -267,7 +267,7 @@ class NetworkSpec:
         return NetworkSpec.of(self.dataset, self.n, self.curve())
 
     def content(self) -> dict[str, Any]:
-        return {"kind": self.kind, **{f.name: plain(getattr(self, f.name)) for f in fields(self)}}
+        return {"kind": self.kind, **{f.name: json_value(getattr(self, f.name)) for f in fields(self)}}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> NetworkSpec:
@@ -295,14 +295,14 @@ def key_of(spec: Spec, scope: str) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:32]
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """`value` as JSON has it: numpy numbers and arrays become numbers and lists."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): json_value(item) for name, item in value.items()}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise ValueError(f"a job takes numbers, text and lists of them; got {type(value).__name__} {value!r}")

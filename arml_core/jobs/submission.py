@@ -24,8 +24,8 @@ def request_for(spec: Spec, priority: int, store: Store, visitor: Visitor) -> Re
     spec = spec.normalised()
     if isinstance(spec, EvaluationSpec):
         return _evaluation(spec, priority, store, visitor)
-    scope = store.contents.find_scope(spec.dataset, visitor)
-    data = store.contents.dataset_title(spec.dataset, scope)
+    scope = store.uploads.find_scope(spec.dataset, visitor)
+    data = store.uploads.dataset_title(spec.dataset, scope)
     if isinstance(spec, NetworkSpec):
         title = f"ReLU network ({spec.curve().title}) on {data}"
         return Request(spec, scope, title, spec.dataset, scope, priority=priority)
@@ -51,7 +51,7 @@ def _evaluation(spec: EvaluationSpec, priority: int, store: Store, visitor: Visi
         raise ValueError(f"job {spec.run} is not a training; certify and attack need one")
     scope = run["scope"]
     if spec.points.digest is not None:
-        found = store.contents.find_scope(spec.points.digest, visitor)
+        found = store.uploads.find_scope(spec.points.digest, visitor)
         scope = found if found != PUBLIC else scope
     executor = dask_address()
     return Request(

@@ -18,7 +18,7 @@ from .errors import DamagedFile, StoreError, UnknownJob
 from .files import Arrays, read_arrays, set_aside, write_arrays
 from .owners import DAY, PUBLIC, UPLOADS_PER_KEY, Visitor, upload_lifetime
 from .paths import Paths
-from .store.contents import ContentRows
+from .store.content_table import ContentTable
 from .store.database import Database, Row
 
 
@@ -37,7 +37,7 @@ class Uploads:
     """Puts and gets; what has expired is not there any more, even before its file is collected."""
 
     def __init__(self, paths: Paths, database: Database) -> None:
-        self._paths, self._rows = paths, ContentRows(database)
+        self._paths, self._rows = paths, ContentTable(database)
 
     def put_dataset(self, dataset: Dataset, visitor: Visitor) -> str:
         """Remember a dataset and return its scope: the visitor's for a file, else public.

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 def digits_down(value: float, digits: int) -> float:
     """The largest number of so many significant digits that is at most `value` (0 or more)."""
-    return _beside(value, digits, -1)
+    return _to_digits(value, digits, -1)
 
 
 def digits_up(value: float, digits: int) -> float:
     """The smallest number of so many significant digits that is at least `value` (0 or more)."""
-    return _beside(value, digits, 1)
+    return _to_digits(value, digits, 1)
 
 
 def places_down(value: float, places: int) -> float:
@@ -45,7 +45,7 @@ def as_written(value: float) -> str:
     return short if float(short) == value else repr(float(value))
 
 
-def _beside(value: float, digits: int, side: int) -> float:
+def _to_digits(value: float, digits: int, side: int) -> float:
     value = float(value)
     if value == 0 or not math.isfinite(value):
         return value

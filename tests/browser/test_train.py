@@ -196,7 +196,7 @@ def test_two_visitors_of_a_shared_app(browser, tmp_path: Path, monkeypatch) -> N
     table = "x1,x2,label\n" + "".join(f"{i % 7},{(i * 5) % 11},{'ab'[i % 2]}\n" for i in range(40))
     upload = read_dataset(table.encode(), label="label")
     hers = Client(Store(Paths(tmp_path / "jobs")), owner=ann, start=False)
-    hers.store.contents.put_dataset(upload, hers.visitor)
+    hers.store.uploads.put_dataset(upload, hers.visitor)
     long = "settings=arml:n_epochs:1000000"
     paths = (f"/train?key={ann}&datasets={upload.fingerprint}&{long}", f"/train?key={bob}&datasets=wine&{long}")
     try:

@@ -178,7 +178,7 @@ def test_expired_upload_is_gone_with_all_that_came_of_it(visitors, upload, monke
 
 def test_uploads_are_kept_seven_days_by_default(visitors, upload):
     ann = visitors[0]
-    ann.store.contents.put_dataset(upload, ann.visitor)
+    ann.store.uploads.put_dataset(upload, ann.visitor)
     (kept,) = ann.uploads()
     assert kept.expires - kept.created == pytest.approx(7 * 86_400)
 

@@ -23,7 +23,7 @@ RNG = np.random.default_rng(5)
 def uploaded(data: Dataset) -> str:
     """Keep a dataset as this visitor's upload; returns its fingerprint."""
     client = Client(start=False)
-    client.store.contents.put_dataset(data, client.visitor)
+    client.store.uploads.put_dataset(data, client.visitor)
     return data.fingerprint
 
 

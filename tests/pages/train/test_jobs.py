@@ -210,7 +210,7 @@ def test_two_visitors_of_a_shared_app_see_what_they_may_and_no_more(monkeypatch,
     ann, bob = new_key(), new_key()
     secret = read_dataset(TABLE.encode(), label="label", name="patients.csv")
     hers = Client(owner=ann)
-    hers.store.contents.put_dataset(secret, hers.visitor)
+    hers.store.uploads.put_dataset(secret, hers.visitor)
     digest = secret.fingerprint
     app = page(key=ann, datasets=digest, settings="arml:n_epochs:12")
     assert "This address is private" in texts(app)

@@ -12,7 +12,7 @@ from .visibility import visible_to
 _ALIVE = "(expires IS NULL OR expires > ?)"
 
 
-class ContentRows:
+class ContentTable:
     """Each method is one transaction; an entry whose time is over is not found, even before it is removed."""
 
     def __init__(self, database: Database) -> None:
