@@ -208,7 +208,7 @@ def _line(name: str, run: Run, pair: EvaluationPair, setting: Setting, paper: bo
         attack=pair.attack_words(),
         place=run.place,
         partial=not pair.whole,
-        wrong=~pair.correct,
+        wrong=~pair.radii.correct,
         **radii,
         **values,
     )

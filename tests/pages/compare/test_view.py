@@ -35,9 +35,9 @@ def test_it_opens_on_what_ships_with_the_engines_numbers() -> None:
     epsilon = app.slider(key="cmp_eps").value
     for offset, title in ((0, "Euclidean"), (5, "ARML")):
         proof, hit = EVERY[offset + 2], EVERY[offset + 3]
-        shared = proof.lower[:50]
+        shared = proof.radii.lower[:50]
         assert column(app, "Certified error")[title] == f"{float(arml.robust_error(shared, epsilon)):.3f}"
-        assert column(app, "Empirical error")[title] == f"{float(arml.robust_error(hit.upper, epsilon)):.3f}"
+        assert column(app, "Empirical error")[title] == f"{float(arml.robust_error(hit.radii.upper, epsilon)):.3f}"
         assert column(app, "Points")[title] == "50"
     assert "Euclidean, ARML: 200 points were certified and 50 attacked; both curves show the 50 they share." in words(
         app
@@ -51,7 +51,7 @@ def test_the_slider_changes_the_table_and_the_address() -> None:
     app.slider(key="cmp_eps").set_value(0.05).run()
     assert address(app) == {"eps": "0.05"}
     assert not app.table[0].value.equals(before)
-    lower = EVERY[7].lower[:50]
+    lower = EVERY[7].radii.lower[:50]
     assert column(app, "Certified error")["ARML"] == f"{float(arml.robust_error(lower, 0.05)):.3f}"
 
 
@@ -276,7 +276,7 @@ def test_the_csv_equals_the_lines() -> None:
     (chart,) = charts_of()
     table = curves_table(chart.lines, 0.5)
     part = table[(table["method"] == "ARML") & (table["kind"] == "certified")]
-    np.testing.assert_array_equal(part["error"], arml.robust_error(EVERY[7].lower[:50], part["radius"]))
+    np.testing.assert_array_equal(part["error"], arml.robust_error(EVERY[7].radii.lower[:50], part["radius"]))
 
 
 @pytest.mark.usefixtures("shipped_results")

@@ -170,7 +170,7 @@ def test_radii_about_labels_and_about_the_own_answers_have_a_chart_each(client, 
     for job, labels in ((labelled, True), (own, False)):
         app = page(job=run, curve=job.id)
         tiles = {tile.label: tile.value for tile in app.metric}
-        assert tiles["Mean certified radius"] == radius_down(mean_radius(client.evaluation(job.id).lower))
+        assert tiles["Mean certified radius"] == radius_down(mean_radius(client.evaluation(job.id).radii.lower))
         assert ("Clean error" in tiles) == labels
         assert ("each left out; the classifier's own answers, not the labels" in texts(app)) != labels
 
@@ -187,7 +187,7 @@ def test_the_caption_speaks_of_what_is_drawn_and_tiles_name_their_certificate(cl
     assert set(tiles) == {"Clean error", "Mean certified radius, Exact", "Mean certified radius, Votes"}
     for method in ("exact", "votes"):
         tile = tiles[f"Mean certified radius, {method.capitalize()}"]
-        assert tile.value == radius_down(mean_radius(client.evaluation(asked[method].id).lower))
+        assert tile.value == radius_down(mean_radius(client.evaluation(asked[method].id).radii.lower))
         assert MEAN_RULE in tile.help
 
 
