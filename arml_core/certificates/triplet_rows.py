@@ -103,7 +103,7 @@ class TripletRows:
         place: IntArray,
         below: FloatArray,
     ) -> BoolArray:
-        """TripletRows in which a selected value owes more than its fair share to the error bounds."""
+        """Rows in which a selected value owes more than its fair share to the error bounds."""
         p, p_error = self.p[b[:, None], place], self.p_error[b[:, None], place]
         gap = np.abs(n[:, None] - p)
         with np.errstate(over="ignore"):  # equal distances: all of it may be error, and an infinite share is doubtful
