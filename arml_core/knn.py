@@ -53,8 +53,15 @@ class _AskedPoints:
         """The kept points with what was proved about them; no attack has run."""
         points = self.kept()
         n, x = len(points), points.points
-        nothing, none = np.full(x.shape, np.nan, x.dtype), np.zeros(n, dtype=bool)
-        return Radii(np.arange(n), lower, np.full(n, np.inf), none, ~none, points.labels, nothing)
+        return Radii(
+            index=np.arange(n),
+            lower=lower,
+            upper=np.full(n, np.inf),
+            exact=np.zeros(n, dtype=bool),
+            correct=np.ones(n, dtype=bool),
+            predicted=points.labels,
+            adversarial=np.full(x.shape, np.nan, x.dtype),
+        )
 
     def with_wrong(self, kept: Radii, classes: NDArray[Any]) -> Radii:
         """The result for all points: a wrong one has radius 0, and is its own adversarial point."""
@@ -62,8 +69,15 @@ class _AskedPoints:
         lower, upper, exact, adversarial = np.zeros(n), np.zeros(n), ~self.correct, self.everyone.points.copy()
         lower[at], upper[at], exact[at], adversarial[at] = kept.lower, kept.upper, kept.exact, kept.adversarial
         lower = np.where(lower > 0, lower, 0.0)  # what is not a number promises nothing
-        predicted = classes[self.everyone.labels]
-        return Radii(np.arange(n), lower, upper, exact, self.correct, predicted, adversarial)
+        return Radii(
+            index=np.arange(n),
+            lower=lower,
+            upper=upper,
+            exact=exact,
+            correct=self.correct,
+            predicted=classes[self.everyone.labels],
+            adversarial=adversarial,
+        )
 
 
 class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -232,7 +246,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         points, triplets = asked.kept(), self._triplets_for(threat)
         settings: dict[str, int] = {}
         if method == "boundary":
-            settings = {"steps": steps, "seed": random_state}
+            settings = {"steps": int(steps), "seed": int(random_state)}
             upper, adversarial = boundary_attack(triplets.threat, points, steps, random_state, callback)
         elif self._is_exact_case(threat):
             both = exact_radius(triplets, points, asked.progress(callback))

@@ -33,7 +33,7 @@ def verdicts(lower: ArrayLike, upper: ArrayLike, radius: float) -> NDArray[np.st
     return np.where(np.asarray(upper) <= radius, ATTACKABLE, words)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Radii:
     """For each point an interval ``lower ≤ ε* ≤ upper`` around its robust radius ε*.
 
@@ -116,7 +116,8 @@ class Radii:
             return None
         columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in kept]) for name in COLUMNS}
         _, order = np.unique(columns["index"], return_index=True)
-        return replace(kept[0], **{name: column[order] for name, column in columns.items()})
+        asked = next((part for part in kept if part.method), kept[0])  # parts of an older version lack the question
+        return replace(asked, **{name: column[order] for name, column in columns.items()})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The columns and the question as plain arrays, to be stored without pickle."""

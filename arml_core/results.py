@@ -152,8 +152,17 @@ def _evaluation(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Evaluati
     if not ((lower >= 0) & (lower <= upper)).all():
         raise ValueError("it has a radius that is not a number, negative or above its upper side")
     n, made, threat = len(lower), about["made"], ThreatModel(**about["threat"])
-    unknown, no_points = np.full(n, -1), np.empty((n, 0))  # answers and adversarial points are not kept
-    radii = Radii(np.arange(n), lower, upper, exact, correct, unknown, no_points, about["method"], threat)
+    radii = Radii(
+        index=np.arange(n),
+        lower=lower,
+        upper=upper,
+        exact=exact,
+        correct=correct,
+        predicted=np.full(n, -1),  # answers and adversarial points are not kept
+        adversarial=np.empty((n, 0)),
+        method=about["method"],
+        threat=threat,
+    )
     spec = EvaluationSpec(
         about["kind"],
         str(made.get("run", "")),

@@ -43,8 +43,8 @@ def made_evaluation(**changes: Any) -> Evaluation:
     of = {**DEFAULTS, **changes}
     n = len(of["lower"])
     index = np.arange(n) if of["index"] is None else np.asarray(of["index"])
-    sides = of["lower"], of["upper"], of["exact"], of["correct"]
-    radii = Radii(index, *sides, np.full(n, -1), np.empty((n, 0)), of["method"], of["threat"])
+    sides = {name: of[name] for name in ("lower", "upper", "exact", "correct", "method", "threat")}
+    radii = Radii(index=index, predicted=np.full(n, -1), adversarial=np.empty((n, 0)), **sides)
     points = PointsSpec(**of["points"])
     question = of["n_neighbors"], of["method"], of["threat"], points, of["budget"], of["attack_seed"], of["options"]
     spec = EvaluationSpec(of["kind"], "", *question)

@@ -13,7 +13,15 @@ def radii(index: list[int], lower: float, upper: list[float]) -> Radii:
     n = len(index)
     truth = np.ones(n, dtype=bool)
     points = np.array(upper)[:, None] * np.ones(2)
-    return Radii(np.array(index), np.full(n, lower), np.array(upper), ~truth, truth, np.zeros(n, dtype=int), points)
+    return Radii(
+        index=np.array(index),
+        lower=np.full(n, lower),
+        upper=np.array(upper),
+        exact=~truth,
+        correct=truth,
+        predicted=np.zeros(n, dtype=int),
+        adversarial=points,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +30,15 @@ def found() -> Radii:
     X, y = rng.normal(size=(40, 3)), np.array(["ant", "bee"])[rng.integers(0, 2, 40)]
     knn = arml.MahalanobisKNN(3).fit(X, y)
     threat = arml.ThreatModel("l1", costs=[1.0, 2.0, 1.0], frozen=[1], box=(-5.0, 5.0))
-    return knn.attack(X[:12], y[:12], method="boundary", threat=threat, exclude=range(12), steps=20, random_state=3)
+    return knn.attack(
+        X[:12],
+        y[:12],
+        method="boundary",
+        threat=threat,
+        exclude=range(12),
+        steps=np.int64(20),
+        random_state=np.int32(3),
+    )
 
 
 def test_an_attack_of_rows_that_are_not_certified_yet_is_put_to_no_other_row() -> None:
@@ -111,3 +127,15 @@ def test_it_prints_in_a_line_and_as_a_table(found: Radii) -> None:
 
 def test_both_methods_return_it_under_its_older_names() -> None:
     assert arml.Certificates is arml.AttackResult is arml.Radii
+
+
+def test_columns_are_given_by_name_only() -> None:
+    with pytest.raises(TypeError):
+        Radii(np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1, bool), np.zeros(1, bool), np.zeros(1), np.zeros((1, 2)))
+
+
+def test_parts_with_and_without_their_question_keep_it(found: Radii) -> None:
+    old = Radii(**{name: getattr(found, name)[:4] for name in COLUMNS})
+    whole = Radii.concatenate([old, found.take(np.arange(4, 12))])
+    assert whole is not None
+    assert (len(whole), whole.method, whole.threat) == (12, "boundary", found.threat)

@@ -146,15 +146,7 @@ def _gathered_denominators(triplets: Triplets, place: torch.Tensor, near_place: 
     """Upper bounds on ‖h_i - h_j‖_q for each row's own places j and positives i, divided by h's scale."""
     device = triplets.references.device
     if triplets.threat.dual_norm == 2:
-        side = triplets.distance_bounds.single
-        left, right = side.matrix[place, :-1], side.matrix[near_place, :-1]
-        gram = torch.bmm(left, right.transpose(1, 2))
-        squares = gram.mul_(-2)
-        squares += side.squares[place][:, :, None] + side.squares[near_place][:, None, :]
-        squares += (
-            (side.magnitude[place][:, :, None] + side.magnitude[near_place][:, None, :]).square_().mul_(side.gamma)
-        )
-        return squares.clamp_(min=0).sqrt_()
+        return triplets.distance_bounds.upper_between(place, near_place)
     h, slack = torch.from_numpy(triplets.h).to(device), torch.from_numpy(triplets.h_slack).to(device)
     result = torch.cdist(h[place], h[near_place], p=triplets.threat.dual_norm)
     result += slack[place][:, :, None] + slack[near_place][:, None, :]

@@ -22,9 +22,15 @@ def interval_radii(
     triplets: Triplets, points: PointSet, lower: FloatArray, upper: FloatArray, adversarial: NDArray[np.floating]
 ) -> Radii:
     """Both sides of all points as a result, exact where they meet."""
-    exact = bounds_meet(lower, upper, triplets, points)
-    everyone = np.ones(len(points), dtype=bool)
-    return Radii(np.arange(len(points)), lower, upper, exact, everyone, points.labels, adversarial)
+    return Radii(
+        index=np.arange(len(points)),
+        lower=lower,
+        upper=upper,
+        exact=bounds_meet(lower, upper, triplets, points),
+        correct=np.ones(len(points), dtype=bool),
+        predicted=points.labels,
+        adversarial=adversarial,
+    )
 
 
 def bounds_meet(lower: FloatArray, upper: FloatArray, triplets: Triplets, points: PointSet) -> BoolArray:

@@ -18,7 +18,16 @@ from .files import read_arrays, set_aside, write_arrays
 from .garbage_collection import Garbage, collect_garbage
 from .open_store import Store
 from .owners import Visitor
-from .results import History, RunResult, evaluation_of, history_from, history_of, network_evaluation, run_result
+from .results import (
+    History,
+    RunResult,
+    evaluation_of,
+    history_from,
+    history_of,
+    network_evaluation,
+    run_result,
+    with_question,
+)
 from .spec import GIVEN, PointsSpec, RunSpec, Spec
 from .states import DONE, QUEUED, STATES
 from .status import JobStatus, status_from
@@ -178,8 +187,10 @@ class Client:
             raise ValueError(f"job {job} is a training; it has no radii")
         if row["state"] == DONE:
             whole = self.result(job)
-            return whole if isinstance(whole, Radii) else None
-        return Radii.concatenate(radii for _, radii in read_parts(self.store.paths.work_of(job)))
+            found = whole if isinstance(whole, Radii) else None
+        else:
+            found = Radii.concatenate(radii for _, radii in read_parts(self.store.paths.work_of(job)))
+        return None if found is None else with_question(found, row)
 
     def evaluation(self, job: str) -> Evaluation | None:
         """The radii of an evaluation, also one under way, with what they were computed from; None if there are none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..numerics.arrays import FloatArray, IntArray
 from ..radii import Radii
 from ..results import Evaluation
 from .files import Arrays
-from .spec import EvaluationSpec, NetworkSpec, PointsSpec, RunSpec
+from .spec import EvaluationSpec, NetworkSpec, PointsSpec, RunSpec, spec_from
 from .store.database import Row
 from .titles import metric_title
 from .training import HISTORY_PREFIX
@@ -100,6 +100,19 @@ def history_of(run: RunResult, after: int) -> History:
         {name: found[fresh[name]] for name, found in values.items()},
         last,
     )
+
+
+def with_question(radii: Radii, job: Row) -> Radii:
+    """Radii with the question they answer; results of older versions lack it, the job's spec has it."""
+    if radii.method:
+        return radii
+    spec = spec_from(json.loads(job["spec"]))
+    if isinstance(spec, NetworkSpec):
+        return replace(radii, method=spec.curve().method)
+    if not isinstance(spec, EvaluationSpec):
+        return radii
+    settings = {**spec.options, "seed": spec.seed} if spec.options else {}
+    return replace(radii, method=spec.method, threat=spec.threat, settings=settings)
 
 
 def evaluation_of(job: Row, run: Row, dataset: tuple[str, str], radii: Radii, planned: int) -> Evaluation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -34,6 +35,8 @@ class WorkerLock:
             return False
         with suppress(OSError):  # on a full disk the lock holds all the same, only its holder has no name
             self._named.write_text(f"{os.getpid()} {psutil.Process().create_time()}", encoding="ascii")
+        with suppress(OSError):  # earlier versions read the number here: one that is left over may be anybody's by now
+            self._path.write_text(json.dumps({"pid": os.getpid()}), encoding="ascii")
         return True
 
     def release(self) -> None:
@@ -56,7 +59,7 @@ class WorkerLock:
             if self._is_free():
                 return None
             time.sleep(LOOK_SECONDS)  # another process looked, or the holder has not named itself yet
-        return 0
+        return self._pid_in_lock()
 
     def _named_pid(self) -> int | None:
         """The process that the file names, if that very process still runs."""
@@ -68,6 +71,13 @@ class WorkerLock:
             return int(pid)
         except (OSError, ValueError, psutil.Error):
             return None
+
+    def _pid_in_lock(self) -> int:
+        """The number that the holder wrote into the lock itself, as earlier versions do; 0 if it cannot be read."""
+        try:
+            return int(json.loads(self._path.read_text(encoding="ascii"))["pid"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
 
     def _is_free(self) -> bool:
         if not self._path.exists():

@@ -47,6 +47,15 @@ class DistanceBounds:
         """How many query points fit into one chunk."""
         return max(1, CHUNK_BYTES // (4 * max(1, len(self))))
 
+    def upper_between(self, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+        """Upper bounds, (b, p, q), on the distances of points ``rows[b]`` to ``columns[b]``, in units of `scale`."""
+        side = self.single
+        gram = torch.bmm(side.matrix[rows, :-1], side.matrix[columns, :-1].transpose(1, 2))
+        squares = gram.mul_(-2)
+        squares += side.squares[rows][:, :, None] + side.squares[columns][:, None, :]
+        squares += (side.magnitude[rows][:, :, None] + side.magnitude[columns][:, None, :]).square_().mul_(side.gamma)
+        return squares.clamp_(min=0).sqrt_()
+
     def query(self, u: FloatArray, slack: FloatArray) -> BoundedRows:
         """Lower bounds for the query points `u`, each of which may be off by `slack`."""
         norms = np.linalg.norm(u, axis=1)

@@ -254,10 +254,32 @@ def test_a_holder_that_could_not_write_its_name_holds_the_lock_all_the_same(tmp_
     (tmp_path / "lock.pid").mkdir()  # cannot be written, like a file on a full disk
     lock = WorkerLock(tmp_path / "lock")
     assert lock.acquire()
+    assert WorkerLock(tmp_path / "lock").holder() == os.getpid(), "its name stands in the lock, too"
+    (tmp_path / "lock").write_text("")
     assert WorkerLock(tmp_path / "lock").holder() == 0
     assert not WorkerLock(tmp_path / "lock").acquire()
     lock.release()
     assert lock.holder() is None
+
+
+def test_a_worker_of_an_older_version_is_found_by_the_name_in_its_lock(tmp_path):
+    """It wrote its number into the lock and no file beside it; what a dead one left there is overwritten."""
+    path = tmp_path / "lock"
+    code = f"""
+import fcntl, json, os, time
+handle = os.open({str(path)!r}, os.O_RDWR | os.O_CREAT)
+fcntl.flock(handle, fcntl.LOCK_EX)
+os.pwrite(handle, json.dumps({{"pid": os.getpid()}}).encode(), 0)
+print('held', flush=True); time.sleep(60)"""
+    process = run_python(code)
+    assert process.stdout.readline() == "held\n"
+    assert WorkerLock(path).holder() == process.pid
+    process.kill()
+    process.wait()
+    lock = WorkerLock(path)
+    assert lock.holder() is None
+    assert lock.acquire()
+    assert json.loads(path.read_text()) == {"pid": os.getpid()}
 
 
 def test_newer_schema_is_refused_in_words(client):
