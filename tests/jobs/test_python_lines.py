@@ -9,7 +9,7 @@ import pytest
 
 import arml_core as arml
 from arml_core.jobs import EvaluationSpec, PointsSpec, RunSpec
-from arml_core.jobs.evaluation import compute, rows_of
+from arml_core.jobs.evaluation import evaluate_block, rows_of
 from arml_core.jobs.python_lines import MODULES, dataset_lines, metric_of_file, script
 from arml_core.learners import save_metric
 from arml_core.results import FOLDER
@@ -100,7 +100,7 @@ def test_the_lines_of_an_evaluation_give_the_radii_of_its_job(spec):
         ]
     )
     rows = rows_of(arml.load_dataset("iris"), spec.points, None)
-    expected = compute(found["knn"], spec, rows, np.arange(len(rows)))
+    expected = evaluate_block(found["knn"], spec, rows, np.arange(len(rows)))
     np.testing.assert_allclose(found["radii"], getattr(expected, spec.side), rtol=1e-6)
     assert found["knn"].n_neighbors == spec.n_neighbors
     assert found["threat"] == spec.threat

@@ -70,7 +70,7 @@ def test_networks_are_jobs_too(client, tmp_path):
         np.testing.assert_array_equal(evaluation.radii.correct, correct)
         np.testing.assert_array_equal(client.radii(job.id).predicted, answers)
         assert (evaluation.run.learner, evaluation.spec.n_neighbors, evaluation.run.seed) == ("network", 0, 3)
-        assert evaluation.options == curve.network.options
+        assert evaluation.spec.options == curve.network.options
         write_results(tmp_path / "network.npz", [evaluation])  # in the form of every other result
         assert read_results(tmp_path / "network.npz")[0].describe_method() == evaluation.describe_method()
 
@@ -101,8 +101,8 @@ def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
     assert compute(client, steps, tmp_path / "out", display) == []
     assert sum(line.startswith("training of") for line in display.lines) == 2
     exact, boundary = read_results(tmp_path / "out" / "iris-arml.npz")
-    assert (exact.n_neighbors, len(exact), exact.seed) == (1, 12, 42)
-    assert boundary.options == {"steps": 30}
+    assert (exact.spec.n_neighbors, len(exact), exact.run.seed) == (1, 12, 42)
+    assert boundary.spec.options == {"steps": 30}
     assert "30 steps instead of 25,000" in boundary.made["deviation"]
     assert {"machine", "versions", "date", "seconds", "version"} <= set(exact.made)
     data = load_dataset("iris")
@@ -139,7 +139,7 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     assert [status.content["learner"] for status in new if status.kind == "train"] == ["given"]
     (found,) = read_results(tmp_path / "iris-arml.npz")  # the first was of another metric
     assert (found.spec.method, found.run.learner, found.learner_title, found.run.seed) == ("votes", "arml", "ARML", 42)
-    assert found.parameters == learned.info["parameters"]
+    assert found.run.parameters == learned.info["parameters"]
     data = load_dataset("iris")
     x, y = data.evaluation(12)
     knn = MahalanobisKNN(11, metric=Metric.from_components(other)).fit(data.X_train, data.y_train)

@@ -31,10 +31,10 @@ def recompute(dataset, learner):
         evaluation = TABLES.get(dataset, learner, column)
         if evaluation is None:
             continue
-        assert evaluation.fingerprint == data.fingerprint
+        assert evaluation.run.dataset == data.fingerprint
         x, y = data.evaluation(len(evaluation))
         rows = rng.choice(len(evaluation), count, replace=False)
-        knn = MahalanobisKNN(evaluation.n_neighbors, metric=metric).fit(data.X_train, data.y_train)
+        knn = MahalanobisKNN(evaluation.spec.n_neighbors, metric=metric).fit(data.X_train, data.y_train)
         work = knn.certify if evaluation.spec.kind == "certify" else knn.attack
         found = work(x[rows], y[rows], method=evaluation.spec.method)
         np.testing.assert_array_equal(found.correct, evaluation.radii.correct[rows])
@@ -93,7 +93,7 @@ def test_better_certificates_prove_no_less():
 def test_points_agree_on_what_is_classified_correctly():
     for dataset, learner, column in TABLES.evaluations:
         evaluation, first = (TABLES.get(dataset, learner, name) for name in (column, "theorem1"))
-        if first is not None and evaluation.n_neighbors == 11:
+        if first is not None and evaluation.spec.n_neighbors == 11:
             n = min(len(first), len(evaluation))
             np.testing.assert_array_equal(evaluation.radii.correct[:n], first.radii.correct[:n])
 
@@ -134,7 +134,7 @@ def test_every_result_says_how_it_was_made():
         assert {"machine", "versions", "version", "date", "seconds"} <= set(evaluation.made)
         if len(evaluation) < 1000:
             assert f"{len(evaluation)} points instead of 1,000" in evaluation.made["deviation"]
-        if evaluation.options.get("steps", 25_000) < 25_000:
+        if evaluation.spec.options.get("steps", 25_000) < 25_000:
             assert "steps instead of 25,000" in evaluation.made["deviation"]
 
 
