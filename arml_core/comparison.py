@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .attacks import METHODS as ATTACKS
 from .jobs.spec import EvaluationSpec
 from .numerics.arrays import FloatArray
 from .radii import Radii
@@ -21,8 +22,6 @@ from .threat import ThreatModel
 
 CERTIFICATES = ("exact", "search", "votes", "theorem1")
 """The tightest first."""
-ATTACKS = ("whitebox", "boundary")
-"""The strongest first."""
 BEST, NONE = "best", "none"
 OWN_ATTACK = ("exact", "search")
 """Certificates whose upper side was reached by a step of their own."""

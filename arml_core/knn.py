@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .attacks import METHODS as ATTACKS
 from .attacks import attack_point, boundary_attack, whitebox_attack
 from .attacks.boundary import STEPS as BOUNDARY_STEPS
 from .certificates import Triplets, check_support, exact_radius, search_radius, triplet_bound
@@ -238,8 +239,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The other parameters are those of :meth:`certify`.
         """
         threat = ThreatModel() if threat is None else threat
-        if method not in ("whitebox", "boundary"):
-            raise ValueError(f"method must be whitebox or boundary; got {method!r}")
+        if method not in ATTACKS:
+            raise ValueError(f"method must be {' or '.join(ATTACKS)}; got {method!r}")
         check_whole("steps", steps, at_least=1)
         check_whole("random_state", random_state, at_least=0)
         asked = self._asked(X, y, exclude, callback)

@@ -71,14 +71,7 @@ class Evaluation:
 
     def describe_method(self) -> str:
         """The method in words: the name, steps and seed of an attack, the budget of a search."""
-        spec = self.spec
-        title = METHOD_WORDS[spec.method].full_title
-        if spec.kind == "attack":
-            steps = f", {spec.options['steps']:,} steps, seed {spec.seed}" if "steps" in spec.options else ""
-            return f"{title}{steps}"
-        budget = f", {spec.budget:g} s a point" if spec.budget is not None else ""
-        noise = f", σ = {spec.options['sigma']:g}" if "sigma" in spec.options else ""
-        return f"{title}{budget}{noise}"
+        return ", ".join([METHOD_WORDS[self.spec.method].full_title, *self.spec.settings_words()])
 
 
 def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:

@@ -3,4 +3,7 @@
 from .boundary import boundary_attack
 from .whitebox import attack_point, whitebox_attack
 
-__all__ = ["attack_point", "boundary_attack", "whitebox_attack"]
+METHODS = ("whitebox", "boundary")
+"""The strongest first."""
+
+__all__ = ["METHODS", "attack_point", "boundary_attack", "whitebox_attack"]

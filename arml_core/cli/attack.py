@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..attacks import METHODS
 from ..attacks.boundary import STEPS
 from ..datasets.table import counterfactuals_in_units, write_csv
 from ..numerics.arrays import BoolArray, FloatArray
@@ -35,7 +36,7 @@ def register(commands: Any) -> None:
         epilog=EXAMPLES,
     )
     add_arguments(parser)
-    parser.add_argument("--method", choices=("whitebox", "boundary"), default="whitebox", help="default: whitebox")
+    parser.add_argument("--method", choices=METHODS, default=METHODS[0], help="default: whitebox")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"of the boundary attack (default: {STEPS:,})")
     parser.add_argument("--seed", type=int, default=0, help="of the boundary attack (default: 0)")
     parser.set_defaults(run=run)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..attacks import METHODS as ATTACKS
 from ..attacks.boundary import STEPS
 from ..certificates import check_support
 from ..threat import ThreatModel
@@ -24,7 +25,6 @@ GIVEN = "given"
 """The learner of a metric that came from elsewhere."""
 
 EvaluationKind = Literal["certify", "attack"]
-_ATTACKS = ("whitebox", "boundary")
 _SEEDED = ("boundary",)
 _USUAL = {"certify": "votes", "attack": "whitebox"}
 DEFAULT_BUDGET = 1.0
@@ -157,8 +157,8 @@ class EvaluationSpec:
             raise ValueError(f"n_neighbors must be an integer of at least 1; got {self.n_neighbors!r}")
         if self.kind == "certify":
             check_support(self.method, int(self.n_neighbors), self.threat)
-        elif self.method not in _ATTACKS:
-            raise ValueError(f"attack must be one of {', '.join(_ATTACKS)}; got {self.method!r}")
+        elif self.method not in ATTACKS:
+            raise ValueError(f"attack must be one of {', '.join(ATTACKS)}; got {self.method!r}")
         return EvaluationSpec(
             self.kind,
             self.run,
@@ -187,6 +187,17 @@ class EvaluationSpec:
         if unknown:
             raise ValueError(f"{self.method} has no option {unknown[0]!r}; it has {', '.join(known) or 'none'}")
         return {**known, **{name: json_value(value) for name, value in self.options.items()}}
+
+    def settings_words(self) -> tuple[str, ...]:
+        """What the method was given: steps and seed of an attack, seconds of a search, the noise of smoothing."""
+        found = []
+        if "steps" in self.options:
+            found.append(f"{self.options['steps']:,} steps, seed {self.seed}")
+        if self.budget is not None:
+            found.append(f"{self.budget:g} s a point")
+        if "sigma" in self.options:
+            found.append(f"σ = {self.options['sigma']:g}")
+        return tuple(found)
 
     def content(self) -> dict[str, Any]:
         return {

@@ -216,11 +216,7 @@ def _section(tables: Tables, dataset: str, halves: Mapping[published.Column, tup
 def _label(tables: Tables, dataset: str, learner: str, column: str) -> str:
     evaluation = tables.get(dataset, learner, column)
     assert evaluation is not None
-    label = ROWS[column]
-    if "steps" in evaluation.spec.options:
-        label += f", {evaluation.spec.options['steps']:,} steps, seed {evaluation.spec.seed}"
-    if evaluation.spec.budget is not None:
-        label += f", {evaluation.spec.budget:g} s a point"
+    label = ", ".join([ROWS[column], *evaluation.spec.settings_words()])
     return label if len(evaluation) == published.POINTS else f"{label}, {len(evaluation)} points"
 
 

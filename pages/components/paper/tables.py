@@ -74,11 +74,7 @@ def readable(tables: Tables, dataset: str, half: published.Column, columns: tupl
 
 def label_of(column: str, evaluation: Evaluation) -> str:
     """A row's name: ours, the method, for an attack its steps and seed, and how many points if fewer."""
-    label = ROWS[column].split(" in ")[0].split(" inside ")[0]
-    if "steps" in evaluation.spec.options:
-        label += f", {evaluation.spec.options['steps']:,} steps, seed {evaluation.spec.seed}"
-    if evaluation.spec.budget is not None:
-        label += f", {evaluation.spec.budget:g} s a point"
+    label = ", ".join([ROWS[column].split(" in ")[0].split(" inside ")[0], *evaluation.spec.settings_words()])
     return label if len(evaluation) >= POINTS else f"{label}, {len(evaluation)} points"
 
 

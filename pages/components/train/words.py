@@ -9,13 +9,8 @@ from arml_core.vocabulary import METHOD_WORDS
 
 def evaluation_words(spec: EvaluationSpec) -> str:
     """What an evaluation computes: the method with its settings, K, threat and points."""
-    method = METHOD_WORDS[spec.method].full_title
-    settings = ""
-    if spec.method == "boundary":
-        settings = f" ({spec.options['steps']:,} steps, seed {spec.seed})"
-    elif spec.budget is not None:
-        settings = f" ({spec.budget:g} s a point)"
-    return f"{method}{settings}, {setting_words(spec)}"
+    settings = "".join(f" ({words})" for words in spec.settings_words())
+    return f"{METHOD_WORDS[spec.method].full_title}{settings}, {setting_words(spec)}"
 
 
 def setting_words(spec: EvaluationSpec) -> str:
