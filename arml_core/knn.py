@@ -69,7 +69,7 @@ class _AskedPoints:
         n, at = len(self.everyone), np.flatnonzero(self.correct)
         lower, upper, exact, adversarial = np.zeros(n), np.zeros(n), ~self.correct, self.everyone.points.copy()
         lower[at], upper[at], exact[at], adversarial[at] = kept.lower, kept.upper, kept.exact, kept.adversarial
-        lower = np.where(lower > 0, lower, 0.0)  # what is not a number promises nothing
+        lower = np.where(lower > 0, lower, 0.0)  # NaN proves nothing
         return Radii(
             index=np.arange(n),
             lower=lower,

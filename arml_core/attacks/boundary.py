@@ -73,7 +73,7 @@ def boundary_attack(
     found = walk_boundary(threat, points, predict, _starting_points(threat, points), steps, random_state, callback)
     upper, adversarial = found
     rows = np.flatnonzero(np.isfinite(upper))
-    if len(rows):  # lists of neighbours answered on the way; the classifier has the last word
+    if len(rows):  # neighbour lists answered on the way: what is returned has to fool the classifier itself
         in_vain = rows[~points.flips(adversarial[rows], rows)]
         upper[in_vain], adversarial[in_vain] = np.inf, np.nan
     return upper, adversarial

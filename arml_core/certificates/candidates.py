@@ -90,7 +90,7 @@ def find_candidates(
     width = min(width, n_negatives)
     bound.clamp_(min=0)
     first = torch.topk(bound, min(width + 1, n_negatives), dim=1, largest=False)
-    unit = 0.5 * SAFETY * triplets.radius_unit  # from the screen's units to radii
+    unit = 0.5 * SAFETY * triplets.radius_unit  # from the units of the distance bounds to radii
     coarse = first.values
     beyond = coarse[:, width] if n_negatives > width else torch.full_like(reach, torch.inf)
     place = first.indices[:, :width]

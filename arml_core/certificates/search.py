@@ -130,7 +130,7 @@ class PointSearch:
             self._cross(edges)
         else:
             if not attacked:
-                self._try(None)  # the nearer the upper side, the shorter the walk
+                self._try(None)  # the walk goes no further than the upper side: a smaller one saves regions
             plane = self._plane(min(limit, self.upper), whole=True)
             found = walk(plane, _deadline(started, budget), self._step_into)
         corner = np.linalg.norm(np.maximum(-plane.low, plane.high), ord=norm)

@@ -127,7 +127,7 @@ def _learned_components(method: str, X: Floats, y: Codes) -> Floats:
     """G of a learner fitted with its defaults."""
     learner = get_learner(method).build(random_state=SEED, device="cpu")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a playground is where people make doubtful data on purpose
+        warnings.simplefilter("ignore", UserWarning)  # doubtful data is made on purpose here, and nobody reads the log
         return learner.fit(X, y).components_
 
 

@@ -154,7 +154,7 @@ def _store_runs(client: Client, jobs: Iterable[JobStatus]) -> list[tuple[Run, st
     found = []
     for id, training in trainings.items():
         if training.state != "done" and (training.is_at_rest or id not in computed):
-            continue  # no metric and none to come: where it was asked for says why
+            continue  # it has no metric and will get none; the Train page says why
         try:
             name, title = dataset_label(client, training.dataset)
         except (UnknownJob, StoreError):

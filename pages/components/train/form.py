@@ -200,7 +200,7 @@ def _cost_and_start(view: TrainView, datasets: Mapping[str, DatasetOption], prob
         args=(plan, view.device),
         key="train_start",
     )
-    for key, show in ((STARTED, st.toast), (KNOWN, st.success), (FAILED, st.error)):  # a job soon leaves the queue
+    for key, show in ((STARTED, st.toast), (KNOWN, st.success), (FAILED, st.error)):  # the list shows a job, too
         if key in st.session_state:
             show(st.session_state.pop(key))
 
