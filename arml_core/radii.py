@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .atomic_write import atomic_write
 from .npz import read_npz
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
@@ -144,7 +145,7 @@ class Radii:
         """Write a ``.npz`` that :meth:`load` reads; nothing in it is pickled."""
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **self.arrays())
-        Path(path).write_bytes(buffer.getvalue())
+        atomic_write(Path(path), buffer.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> Radii:
