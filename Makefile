@@ -3,17 +3,22 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 
-.PHONY: app test test-slow lint reproduce reproduce-euclidean bench campaign ui-bench fuzz soak clean
+.PHONY: app test test-more release-check lint reproduce reproduce-euclidean bench campaign ui-bench fuzz soak clean
 
 app: .venv/app.done
 	$(BIN)/python -m streamlit run app.py
 
 test: .venv/test.done lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not browser" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -m browser
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not more and not browser and not release" -n 2 --dist worksteal
+	$(BIN)/python -m pytest tests/browser -m smoke
 
-test-slow: .venv/test.done
-	$(BIN)/python -m pytest -m slow
+test-more: .venv/test.done
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "(more or hypothesis) and not browser" --hypothesis-profile=wide \
+	  -n 2 --dist worksteal
+	$(BIN)/python -m pytest tests/browser -m more
+
+release-check: .venv/test.done
+	$(BIN)/python -m pytest -m release
 
 lint: .venv/test.done
 	$(BIN)/ruff check .

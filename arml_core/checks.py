@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .neighbors.point_set import PointSet
 from .numerics.arrays import IntArray
+from .untrusted import shortened
 
 
 def check_k(k: Any, n_rows: int) -> None:
@@ -37,7 +38,7 @@ def checked_labels(y: ArrayLike, n: int, classes: NDArray[Any]) -> IntArray:
     unseen = labels[codes == -1].tolist()
     if unseen:
         raise ValueError(
-            f"label {unseen[0]!r} ({unseen.count(unseen[0])} rows) was not in training; "
+            f"label {shortened(repr(unseen[0]))} ({unseen.count(unseen[0])} rows) was not in training; "
             f"the classes are {classes.tolist()}"
         )
     return codes

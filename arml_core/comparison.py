@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .attacks import METHODS as ATTACKS
-from .jobs.spec import EvaluationSpec
+from .jobs.spec import EvaluationSpec, PointsPart
 from .numerics.arrays import FloatArray
 from .radii import Radii
 from .results import Evaluation
@@ -35,7 +35,7 @@ class Setting:
     fingerprint: str
     n_neighbors: int
     threat: ThreatModel
-    part: str
+    part: PointsPart
     digest: str | None
     labels: bool
 

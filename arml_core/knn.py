@@ -28,6 +28,7 @@ from .numerics.threads import with_one_blas_thread
 from .progress import Callback, report
 from .radii import Radii
 from .threat import ResolvedThreat, ThreatModel
+from .untrusted import shortened
 
 SEARCH_TRADED = 3  # local optima the attack improves by trading within a search, where tightness counts
 
@@ -113,7 +114,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"all rows are class {self.classes_[0]!r}: one class; a classifier needs two")
+            only = shortened(repr(self.classes_[0]))
+            raise ValueError(f"all rows are class {only}: one class; a classifier needs two")
         check_k(self.n_neighbors, len(x))
         if np.may_share_memory(x, np.asarray(X)):
             x = x.copy()  # what the caller does to X later must not reach a certificate

@@ -9,6 +9,7 @@ from __future__ import annotations
 import lzma
 import math
 import os
+import sys
 import zipfile
 import zlib
 from typing import IO, Any
@@ -17,9 +18,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from .untrusted import check_regular_file, shortened
+
 PIECE = 2**20
-LONGEST = 200
-"""Characters of a foreign text that are told."""
+MOST_AXES = 32
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -45,6 +47,8 @@ def read_npz(source: str | os.PathLike[str] | IO[bytes], limit: int) -> dict[str
     Raises ValueError, in words that continue "the file cannot be read:", for whatever is not a whole archive of plain
     arrays. A file that is not there is a FileNotFoundError.
     """
+    if isinstance(source, (str, os.PathLike)):
+        check_regular_file(source)
     try:
         with zipfile.ZipFile(source) as archive:
             members = archive.infolist()
@@ -55,7 +59,7 @@ def read_npz(source: str | os.PathLike[str] | IO[bytes], limit: int) -> dict[str
     except FileNotFoundError:
         raise
     except _DAMAGED as error:
-        raise ValueError(f"it is not a .npz file, or it is damaged ({str(error)[:LONGEST]})") from error
+        raise ValueError(f"it is not a .npz file, or it is damaged ({shortened(error)})") from error
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -64,9 +68,9 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         shape, fortran_order, dtype = _header(stream, name)
         if dtype.hasobject:
             raise ValueError("it holds Python objects, which are never read; save plain numbers")
-        size = math.prod(shape) * dtype.itemsize
-        if dtype.itemsize == 0 or min(shape, default=0) < 0 or size > member.file_size:
-            raise ValueError(f"it is damaged ({name} declares the shape {str(shape)[:LONGEST]} and does not hold it)")
+        size, most = math.prod(shape) * dtype.itemsize, member.file_size
+        if dtype.itemsize == 0 or min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize or size > most:
+            raise ValueError(f"it is damaged ({name} declares the shape {shortened(shape)} and does not hold it)")
         content = bytearray(size)
         for start in range(0, size, PIECE):
             piece = stream.read(min(PIECE, size - start))
@@ -85,9 +89,11 @@ def _header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dty
         if version not in ((1, 0), (2, 0)):
             raise ValueError(f"its version {version} is for structured arrays")
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
+        shape, fortran_order, dtype = read(stream)
+        if len(shape) > MOST_AXES or any(type(length) is not int for length in shape):  # True passes as an int
+            raise ValueError(f"shape is not valid: {shape}")
+        return shape, fortran_order, dtype
     except _DAMAGED:
         raise
     except Exception as error:  # a header is Python text that numpy evaluates: hostile text ends in errors of any kind
-        raise ValueError(f"it is damaged ({name} is no array: {str(error)[:LONGEST]})") from error
-    return header
+        raise ValueError(f"it is damaged ({name} is no array: {shortened(error)})") from error

@@ -34,7 +34,7 @@ try:
 
     if "steps" not in view.hide:
         show_steps(view, sources, missing, prepared, work)
-    if work is not None:
+    if prepared is not None and work is not None:
         if "steps" not in view.hide:
             st.markdown("**4 · Verdicts**")  # it does not fold: the other steps lead to it
         show_progress(prepared, work)

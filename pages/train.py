@@ -46,15 +46,17 @@ except StoreError as reason:
     st.error(escaped(f"The jobs cannot be reached: {reason}"))
     st.stop()
 
-panes = [None, st.container()] if "form" in view.hide else st.columns([2, 3], gap="large")
-if panes[0] is not None:
-    with panes[0]:
+if "form" in view.hide:
+    right = st.container()
+else:
+    left, right = st.columns([2, 3], gap="large")
+    with left:
         with st.container(border=True):
             show_form(view, datasets)
         if "upload" not in view.hide:
             on_demand("Upload a metric from elsewhere", "train_open_upload", lambda: show_upload(datasets))
         show_uploads(client)
-with panes[1]:
+with right:
     if "queue" not in view.hide:
         show_queue(jobs, "" if job is None else job.id)
     if job is not None:

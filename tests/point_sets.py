@@ -1,11 +1,25 @@
-"""Points as certificates and attacks take them, for tests of their parts."""
+"""The parts a fitted classifier hands to certificates and attacks, for tests of those.
+
+The only place that looks behind `MahalanobisKNN`: it keeps them to itself.
+"""
 
 import numpy as np
 
 from arml_core.neighbors.point_set import PointSet
+from arml_core.neighbors.prepared import PreparedReferences
+
+
+def references_of(knn) -> PreparedReferences:
+    """The training rows, prepared for the classifier's metric."""
+    return knn._references
+
+
+def triplets_of(knn, threat):
+    """What certificates and attacks know of the training rows against one attacker."""
+    return knn._triplets_for(threat)
 
 
 def point_set(knn, points) -> PointSet:
     """Points with the classifier's own answers."""
-    points = np.asarray(points)
-    return PointSet(knn._references, knn.n_neighbors, points, knn._references.predict(points, knn.n_neighbors))
+    points, references = np.asarray(points), references_of(knn)
+    return PointSet(references, knn.n_neighbors, points, references.predict(points, knn.n_neighbors))

@@ -92,6 +92,7 @@ def test_an_engine_that_overstates_by_a_millionth_fails_the_campaign(monkeypatch
     assert names["knn"].certify(names["x"], **names["question"]).lower.shape == (1,)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("part", [stress.run_lines, stress.run_apart])
 def test_fractions_find_what_is_too_large_in_the_last_digits(monkeypatch, part):
     import arml_core.knn as engine
@@ -103,6 +104,7 @@ def test_fractions_find_what_is_too_large_in_the_last_digits(monkeypatch, part):
     assert part(0, range(8), deadline).violations > 0
 
 
+@pytest.mark.more
 def test_a_point_that_flips_within_what_is_proved_is_found(monkeypatch):
     import arml_core.knn as engine
 

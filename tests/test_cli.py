@@ -1,6 +1,6 @@
 """The command line: what it prints is what the engine computes, and mistakes end in one line."""
 
-import argparse
+import contextlib
 import csv
 import io
 import os
@@ -17,6 +17,7 @@ from arml_core import MahalanobisKNN, ThreatModel, robust_error
 from arml_core.cli import COMMANDS, build_parser, main
 from arml_core.cli.common_arguments import summary
 from arml_core.datasets import load_dataset, read_dataset
+from tests.more import more
 
 ROOT = Path(__file__).parents[1]
 
@@ -92,7 +93,7 @@ def test_an_attack_writes_rows_that_really_flip_in_the_files_own_units(tmp_path,
     assert "empirical error" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("norm", ["1", "2", "inf"])
+@pytest.mark.parametrize("norm", ["2", *more("1", "inf")])
 def test_an_attack_in_a_box_writes_rows_inside_it_and_their_own_sizes(norm, tmp_path, capsys):
     rng = np.random.default_rng(1)
     x = rng.random((60, 3)).round(3)
@@ -229,13 +230,12 @@ def test_every_command_explains_itself(command, capsys):
 
 def printed_examples():
     """The lines under "examples" in every command's help."""
-    text = "".join(action.format_help() for action in _commands().values())
-    return [line.strip() for line in text.splitlines() if line.strip().startswith("python -m arml_core ")]
-
-
-def _commands():
-    (group,) = [action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)]
-    return group.choices
+    printed = io.StringIO()
+    for command in COMMANDS:
+        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+            build_parser().parse_args([command, "--help"])
+    lines = [line.strip() for line in printed.getvalue().splitlines()]
+    return [line for line in lines if line.startswith("python -m arml_core ")]
 
 
 def test_every_example_of_the_help_is_understood():
@@ -245,8 +245,52 @@ def test_every_example_of_the_help_is_understood():
         assert build_parser().parse_args(shlex.split(example)[3:]).run
 
 
-@pytest.mark.parametrize("example", [line for line in printed_examples() if "bottles" in line or "iris" in line])
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(line, marks=pytest.mark.more if "search" in line else ())
+        for line in printed_examples()
+        if "bottles" in line or "iris" in line
+    ],
+)
 def test_an_example_that_needs_no_download_runs_as_printed(example, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     assert main(shlex.split(example)[3:]) == 0
     assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["certify", "pipe.csv", "--label", "kind"],
+        ["certify", "zeros.csv", "--label", "kind"],
+        ["certify", "pipe.npz"],
+        ["certify", "zeros.npz"],
+        ["datasets", "check", "pipe.csv"],
+        ["datasets", "check", "folder.csv"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_no_plain_file_is_refused_instead_of_waited_for(call, tmp_path):
+    """In a process of its own: whoever opens a pipe that nobody writes to waits for ever."""
+    for name in ("pipe.csv", "pipe.npz"):
+        os.mkfifo(tmp_path / name)
+    for name in ("zeros.csv", "zeros.npz"):
+        (tmp_path / name).symlink_to("/dev/zero")
+    (tmp_path / "folder.csv").mkdir()
+    found = subprocess.run(
+        [sys.executable, "-m", "arml_core", *call],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert found.returncode == 2
+    assert "is a folder, a pipe or a device" in found.stderr
+
+
+def test_a_metric_that_is_no_plain_file_is_refused(tmp_path, capsys):
+    os.mkfifo(tmp_path / "metric.npz")
+    assert main(["certify", "iris", "--metric", str(tmp_path / "metric.npz")]) == 2
+    assert "there is no such file" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FILES = ("requirements.txt", "requirements-dask.txt", "requirements-dev.txt")
 PAGE = (ROOT / "docs" / "DEPENDENCIES.md").read_text(encoding="utf-8")
-RUN = {"mypy", "ruff", "pandas-stubs", "dask", "pytest-rerunfailures", "pytest-xdist"}
+RUN = {"mypy", "ruff", "pandas-stubs", "dask", "pytest-xdist"}
 """Run by the Makefile, read or loaded by what it runs, or pinned with a package that is made of it; not imported."""
 LONG_WINDED = {"scipy": "BSD-3-Clause", "foolbox": "MIT"}
 """Packages whose metadata spell the licence out instead of naming it."""
@@ -39,6 +40,13 @@ def modules_in(*folders):
     return found
 
 
+@cache
+def owners_of_modules():
+    """Module → the packages that bring it, by their plain names; asking takes half a second."""
+    found = packages_distributions().items()
+    return {module: {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners} for module, owners in found}
+
+
 USED = {
     "requirements.txt": modules_in("arml_core", "pages"),
     "requirements-dask.txt": modules_in("arml_core"),
@@ -52,6 +60,7 @@ def rows():
     return {row[0]: row[1:] for row in cells if row[0] not in ("package", "file")}
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(("name", "line"), REQUIREMENTS, ids=[line for _, line in REQUIREMENTS])
 class TestRequirement:
     def test_it_is_pinned_to_one_version_and_that_is_installed(self, name, line):
@@ -62,7 +71,7 @@ class TestRequirement:
         package = line.partition("==")[0]
         if package in RUN:
             return
-        modules = {module for module, owners in packages_distributions().items() if package in map(_plain, owners)}
+        modules = {module for module, owners in owners_of_modules().items() if package in owners}
         assert modules & USED[name]
 
     def test_the_page_says_why_it_is_here_and_under_which_licence(self, name, line):
@@ -75,6 +84,7 @@ class TestRequirement:
         assert licence == LONG_WINDED.get(package, declared)
 
 
+@pytest.mark.release
 def test_the_page_names_nothing_else():
     packages = {line.partition("==")[0] for _, line in REQUIREMENTS}
     assert {name for name in rows() if not name.startswith("`")} == packages
@@ -86,10 +96,6 @@ def test_nothing_is_imported_that_is_not_required(name):
     required = {
         line.partition("==")[0] for file, line in REQUIREMENTS if name != "requirements.txt" or file != FILES[2]
     }
-    owners = packages_distributions()
+    owners = owners_of_modules()
     foreign = {module for module in USED[name] if module in owners}
-    assert {module for module in foreign if not required & set(map(_plain, owners[module]))} == set()
-
-
-def _plain(owner):
-    return re.sub(r"[-_.]+", "-", owner).lower()
+    assert {module for module in foreign if not required & owners[module]} == set()

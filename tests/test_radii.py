@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import numpy as np
 import pytest
 
@@ -92,6 +95,20 @@ def test_it_is_read_again_as_it_was_written(found: Radii, tmp_path) -> None:
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
     assert (again.method, again.threat, dict(again.settings)) == ("boundary", found.threat, {"steps": 20, "seed": 3})
+
+
+def test_a_write_that_breaks_off_leaves_the_old_file_and_nothing_else(found: Radii, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "radii.npz"
+    found.take([0]).save(path)
+
+    def no_room(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_room)
+    with pytest.raises(OSError, match="No space left"):
+        found.save(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["radii.npz"]
+    assert len(Radii.load(path)) == 1
 
 
 def test_a_stored_result_without_its_question_is_still_read(found: Radii) -> None:

@@ -29,6 +29,7 @@ from arml_core.report import (
     verdict_csv,
 )
 from arml_core.report.svg import curve_svg, nice_ticks
+from tests.more import more
 
 PUMPS = (Path(__file__).parents[1] / "data" / "samples" / "pumps.csv").read_bytes()
 EVIL = "<script>alert(1)</script>"
@@ -58,7 +59,7 @@ def certified(
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 3])
-@pytest.mark.parametrize("scaling", ["minmax", "standard", "none"])
+@pytest.mark.parametrize("scaling", ["minmax", *more("standard", "none")])
 def test_the_changed_rows_read_again_get_the_answer_that_is_named(n_neighbors: int, scaling: str) -> None:
     data = data_of(PUMPS, "state", scaling=scaling)
     rows, flips, knn = certified(data, n_neighbors)

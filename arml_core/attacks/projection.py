@@ -19,6 +19,7 @@ from ..numerics.arrays import BoolArray, FloatArray, IntArray
 ROUNDS = 60
 NEW_PAIRS = 6
 TIGHT = 2.0  # margins: a pair whose keys differ by less binds
+GROSS = 1e-6  # of the largest key: a pair out of order by more is no matter of rounding
 
 Order = tuple[IntArray, IntArray]
 """(front, back): every point of the first is to be ahead of every point of the second."""
@@ -84,7 +85,10 @@ class Neighbourhood:
                 return None
             delta, binding = found
             pairs = [pair for pair, needed in zip(pairs, binding, strict=True) if needed]
-            fresh = [pair for pair in self._pairs(orders, delta, -0.5 * margin) if pair not in pairs]
+            violated = self._pairs(orders, delta, -0.5 * margin)
+            fresh = [pair for pair in violated if pair not in pairs]
+            if violated and not fresh and self._pairs(orders, delta, GROSS * float(np.abs(self.keys(delta)).max())):
+                return None  # orders that nearly contradict each other: the solver went astray
         return None
 
     def _pairs(self, orders: list[Order], delta: FloatArray, above: float) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from ..learners.storage import load_metric
 from ..npz import read_npz
 from ..numerics.arrays import BoolArray, FloatArray
 from ..threat import ThreatModel
+from ..untrusted import shortened
 from ..vocabulary import NORMS
 
 LARGEST_ARCHIVE = 8 * 2**30
@@ -122,7 +123,7 @@ def _from_archive(path: Path) -> Dataset:
     names = ("X_train", "y_train") if "X_train" in arrays else ("X", "y")
     missing = [key for key in names if key not in arrays]
     if missing:
-        raise ValueError(f"{path} has no array {missing[0]}; it has {', '.join(arrays) or 'none'}")
+        raise ValueError(f"{path} has no array {missing[0]}; it has {shortened(', '.join(arrays)) or 'none'}")
     x, y = arrays[names[0]].astype(np.float64), arrays[names[1]]
     if "x_scale" in arrays:  # the layout of the paper's six
         x = (x - float(arrays.get("x_offset", 0.0))) / float(arrays["x_scale"])
@@ -134,7 +135,7 @@ def _from_archive(path: Path) -> Dataset:
             x_test = (x_test - float(arrays.get("x_offset", 0.0))) / float(arrays["x_scale"])
         unseen = np.setdiff1d(arrays["y_test"], classes)
         if len(unseen):
-            raise ValueError(f"label {unseen[0]!r} of {path}'s test part was not in training")
+            raise ValueError(f"label {shortened(repr(unseen[0]))} of {path}'s test part was not in training")
         y_test = np.searchsorted(classes, arrays["y_test"])
     return Dataset(
         name=path.stem,

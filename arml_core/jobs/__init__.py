@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .client import Client
-    from .errors import DamagedFile, NotReady, NotYours, StoreError, UnknownJob, WorkerRunning
+    from .errors import DamagedFile, DiskFull, NotReady, NotYours, StoreBusy, StoreError, UnknownJob, WorkerRunning
     from .open_store import Store
     from .owners import is_shared, new_key, upload_lifetime
     from .results import History, RunResult
@@ -35,7 +35,16 @@ _MODULES = {
     "client": ("Client",),
     "open_store": ("Store",),
     "uploads": ("Upload",),
-    "errors": ("DamagedFile", "NotReady", "NotYours", "StoreError", "UnknownJob", "WorkerRunning"),
+    "errors": (
+        "DamagedFile",
+        "DiskFull",
+        "NotReady",
+        "NotYours",
+        "StoreBusy",
+        "StoreError",
+        "UnknownJob",
+        "WorkerRunning",
+    ),
     "owners": ("is_shared", "new_key", "upload_lifetime"),
     "results": ("History", "RunResult"),
     "spec": ("EvaluationSpec", "NetworkSpec", "PointsSpec", "RunSpec"),
@@ -45,6 +54,7 @@ _MODULES = {
 __all__ = [
     "Client",
     "DamagedFile",
+    "DiskFull",
     "EvaluationSpec",
     "History",
     "JobStatus",
@@ -55,6 +65,7 @@ __all__ = [
     "RunResult",
     "RunSpec",
     "Store",
+    "StoreBusy",
     "StoreError",
     "UnknownJob",
     "Upload",

@@ -15,11 +15,11 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 import torch
@@ -27,9 +27,10 @@ import torch
 from ..errors import Cancelled
 from ..learners.arml import ARML
 from .disk_reserve import with_room
-from .errors import StoreError
-from .files import write_arrays
+from .errors import DamagedFile, StoreError, may_pass
+from .files import Arrays, read_arrays, sha256_of, write_arrays
 from .job_log import log_line
+from .learners import entry_problems
 from .paths import Paths
 from .reporter import Paused, Reporter
 from .run_job import JobContext, RunDamaged, run_job
@@ -39,8 +40,12 @@ from .store.queue import Queue
 from .workspace import Workspace
 
 NICENESS = 10
+SAVE_AGAIN_SECONDS = 1.0
+PATIENCE_SECONDS = 5.0
+"""How long a write waits for a busy store: whatever a child writes is tried again, and orders come meanwhile."""
 LOG_LIMIT = 2**20
 _PR_SET_PDEATHSIG = 1
+_Result = TypeVar("_Result")
 
 
 class Child:
@@ -53,17 +58,22 @@ class Child:
         self._told: dict[str, str] = {}  # orders to stop, by lease: one may come before its job has begun
         self._guard = threading.Lock()
         self._paths = Paths.default()
-        self._database = Database(self._paths.database)
+        self._database = Database(self._paths.database, PATIENCE_SECONDS)
         self._queue = Queue(self._database)
         self._context = JobContext(self._paths, self._database)
 
     def serve(self) -> None:
         threading.Thread(target=self._listen, name="orders", daemon=True).start()
         warm_up()
+        for problem in entry_problems():
+            log_line(problem)
         self._answer(event="ready", devices=_devices())
         while True:
             order = self._inbox.get()
-            self._run(order["job"], order["lease"], order["device"])
+            try:
+                self._run(order["job"], order["lease"], order["device"])
+            except StoreError as error:  # the worker sees that nobody holds the job any more, and queues it again
+                log_line(f"job {order['job']}: {error}")
             self._answer(event="free", job=order["job"])
 
     def _listen(self) -> None:
@@ -97,19 +107,15 @@ class Child:
         reporter = Reporter(self._queue, job, lease)
         self._begin(reporter)
         state, reason = "", ""
-        draft = self._paths.draft(job, lease)
         with _log(self._paths, job):
             log_line(f"{row['kind']} {row['title']}, attempt {row['attempt']}, process {os.getpid()}")
             try:
                 with reporter:
-                    arrays = run_job(self._context, row, lease, device, reporter)
-                    reporter.phase("saving")
-                    sha256 = write_arrays(draft, arrays)
-                    reporter.check()
-                publish = partial(os.replace, draft, self._paths.result(job))
-                if not self._queue.finish(job, lease, sha256, publish):
-                    raise Cancelled
-                Workspace(self._paths.work_of(job)).remove()
+                    arrays = self._finished_before(job, lease)
+                    if arrays is None:
+                        arrays = run_job(self._context, row, lease, device, reporter)
+                    self._save(job, lease, arrays, reporter)
+                Workspace(self._paths.unfinished_of(job)).remove()
                 log_line("done")
             except Paused:
                 self._queue.requeue(job, lease, "the worker was stopped", counts=False)
@@ -125,14 +131,54 @@ class Child:
                 state, reason = FAILED, explain(error)
             finally:
                 self._begin(None)
-                with suppress(OSError):
-                    draft.unlink(missing_ok=True)
         if state:
             self._end(job, lease, state, reason)
 
+    def _finished_before(self, job: str, lease: str) -> Arrays | None:
+        """The result of an attempt that was ended while it waited to enter it: a draft is whole or absent."""
+        for path in self._paths.drafts(job):
+            with suppress(OSError, DamagedFile):
+                draft = path.replace(self._paths.draft(job, lease))
+                arrays = read_arrays(draft)
+                log_line("the result was computed before; only its entry is missing")
+                return arrays
+        return None
+
+    def _save(self, job: str, lease: str, arrays: Arrays, reporter: Reporter) -> None:
+        """Write the result down; while the disk is full or the store busy, wait with it until told to stop."""
+        draft = self._paths.draft(job, lease)
+        publish = partial(os.replace, draft, self._paths.result(job))
+        reporter.phase("saving")
+        try:
+            while True:
+                try:
+                    sha256 = sha256_of(draft) if draft.exists() else write_arrays(draft, arrays)
+                    reporter.flush()
+                    reporter.check()
+                    if not self._with_room(partial(self._queue.finish, job, lease, sha256, publish)):
+                        raise Cancelled
+                    return
+                except OSError as error:
+                    if not may_pass(error):
+                        raise
+                    log_line(f"the result waits: {explain(error)}")
+                reporter.begin_waiting("waiting to save")
+                with suppress(StoreError):
+                    self._with_room(reporter.write)
+                reporter.wait(SAVE_AGAIN_SECONDS)
+        except Paused:
+            raise  # the draft stays for the next attempt
+        except BaseException:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
+
+    def _with_room(self, write: Callable[[], _Result]) -> _Result:
+        return with_room(self._paths.spare_room, write)
+
     def _end(self, job: str, lease: str, state: str, reason: str) -> None:
         try:
-            with_room(self._paths.reserve, lambda: self._queue.end(job, lease, state, reason))
+            self._with_room(lambda: self._queue.end(job, lease, state, reason))
         except StoreError:  # the worker tries until there is room
             self._answer(event="unsaved", job=job, lease=lease, state=state, reason=reason)
 

@@ -189,7 +189,7 @@ class Client:
             whole = self.result(job)
             found = whole if isinstance(whole, Radii) else None
         else:
-            found = Radii.concatenate(radii for _, radii in read_parts(self.store.paths.work_of(job)))
+            found = Radii.concatenate(radii for _, radii in read_parts(self.store.paths.unfinished_of(job)))
         return None if found is None else with_question(found, row)
 
     def evaluation(self, job: str) -> Evaluation | None:

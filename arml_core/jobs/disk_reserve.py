@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from .errors import StoreError
+from .errors import DiskFull
 
 SIZE = 512 * 1024
 _Result = TypeVar("_Result")
@@ -27,10 +27,10 @@ def keep_room(path: Path) -> None:
 
 
 def with_room(path: Path, write: Callable[[], _Result]) -> _Result:
-    """Run `write`; if the store cannot be written, give up the reserve and try once more."""
+    """Run `write`; if the disk is full, give up the reserve and try once more."""
     try:
         return write()
-    except StoreError:
+    except DiskFull:
         if not path.exists():
             raise
         path.unlink(missing_ok=True)

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class StoreError(OSError):
     """The store cannot be read or written: a full or read-only disk, a damaged database, a newer schema, a limit."""
+
+
+class DiskFull(StoreError):
+    """There is no room for another entry."""
+
+
+class StoreBusy(StoreError):
+    """Another process or thread has been writing for longer than one waits."""
 
 
 class UnknownJob(ValueError):
@@ -25,3 +35,8 @@ class DamagedFile(ValueError):
 
 class WorkerRunning(ValueError):
     """Another worker already serves this folder."""
+
+
+def may_pass(error: OSError) -> bool:
+    """Whether waiting helps: a full disk is emptied, a busy store becomes free."""
+    return isinstance(error, DiskFull | StoreBusy) or error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -44,6 +44,11 @@ def read_arrays(path: Path, sha256: str | None = None) -> Arrays:
         raise DamagedFile(f"the file {path.name} is damaged: {error}") from error
 
 
+def sha256_of(path: Path) -> str:
+    """The checksum of a file's content."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def set_aside(path: Path, folder: Path) -> Path | None:
     """Move a damaged file out of the way, keeping it for whoever wants to look; None if it is gone."""
     aside = folder / f"{path.name}.{time.time_ns()}"

@@ -78,10 +78,10 @@ def _leftovers(paths: Paths, database: Database, dry_run: bool) -> list[Garbage]
             continue
         if path.name.endswith(TEMPORARY):
             reason = "an interrupted write"
-        elif paths.contents in path.parents:
-            scope = "" if path.parent == paths.contents else path.parent.name
+        elif paths.inputs in path.parents:
+            scope = "" if path.parent == paths.inputs else path.parent.name
             reason = "" if (scope, path.stem) in contents else "belongs to nothing"
-        elif paths.work in path.parents:
+        elif paths.unfinished in path.parents:
             reason = "" if known.get(path.parent.name, "done") != "done" else "its job is done or gone"
         else:
             reason = "" if path.stem in known else "its job is gone"
@@ -116,25 +116,25 @@ def _damaged(paths: Paths, dry_run: bool, kept_seconds: float = 0.0) -> list[Gar
 
 
 def _forget_job(paths: Paths, database: Database, job: str, title: str, reason: str, dry_run: bool) -> Garbage:
-    files = [paths.result(job), paths.log(job), *_in(paths.work_of(job))]
+    files = [paths.result(job), paths.log(job), *_in(paths.unfinished_of(job))]
     garbage = Garbage("job", f"{job} {title}", reason, sum(_size(path) for path in files))
     if not dry_run:
         Removal(database).remove_job(job)  # first the entry, so that nobody is led to a file that is gone
         for path in files:
             path.unlink(missing_ok=True)
-        remove_tree(paths.work_of(job))
+        remove_tree(paths.unfinished_of(job))
     return garbage
 
 
 def _files(paths: Paths) -> list[Path]:
-    folders = [paths.results, paths.logs, paths.contents]
-    folders += [path for path in _in(paths.contents) if path.is_dir()]
-    folders += [path for path in _in(paths.work) if path.is_dir()]
+    folders = [paths.results, paths.logs, paths.inputs]
+    folders += [path for path in _in(paths.inputs) if path.is_dir()]
+    folders += [path for path in _in(paths.unfinished) if path.is_dir()]
     return [path for folder in folders for path in _in(folder) if path.is_file()]
 
 
 def _remove_empty_folders(paths: Paths) -> None:
-    for folder in [*_in(paths.work), *_in(paths.contents)]:
+    for folder in [*_in(paths.unfinished), *_in(paths.inputs)]:
         if folder.is_dir() and not _in(folder) and _age(folder) > FRESH_SECONDS:
             remove_tree(folder)
 

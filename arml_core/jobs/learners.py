@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 
 from ..learners.registry import LEARNERS, LearnerEntry, get_learner
+from ..untrusted import shortened
 
 
 def entry_of(name: str) -> LearnerEntry:
@@ -27,16 +28,30 @@ def offered(name: str) -> LearnerEntry | None:
 
 def entries() -> dict[str, LearnerEntry]:
     """Every learner a job may use, by name; this package's come first."""
-    return {**LEARNERS, **_added(os.environ.get("ARML_LEARNERS", ""))}
+    return {**LEARNERS, **_named()[0]}
+
+
+def entry_problems() -> tuple[str, ...]:
+    """What ``ARML_LEARNERS`` names in vain, a sentence each; the other learners can be used."""
+    return _named()[1]
+
+
+def _named() -> tuple[dict[str, LearnerEntry], tuple[str, ...]]:
+    return _read(os.environ.get("ARML_LEARNERS", ""))
 
 
 @cache
-def _added(entries: str) -> dict[str, LearnerEntry]:
-    found = {}
-    for entry in entries.split():
-        module, _, attribute = entry.partition(":")
-        learner = getattr(import_module(module), attribute)
-        if not isinstance(learner, LearnerEntry):
-            raise ValueError(f"ARML_LEARNERS names {entry}, which is not a LearnerEntry")
-        found[learner.name] = learner
-    return found
+def _read(names: str) -> tuple[dict[str, LearnerEntry], tuple[str, ...]]:
+    found, problems = {}, []
+    for name in names.split():
+        module, _, attribute = name.partition(":")
+        try:
+            learner = getattr(import_module(module), attribute)
+        except Exception as error:  # the module is anybody's, and importing it may fail in any way
+            problems.append(f"ARML_LEARNERS names {shortened(name)}, which cannot be imported: {shortened(error)}.")
+            continue
+        if isinstance(learner, LearnerEntry):
+            found[learner.name] = learner
+        else:
+            problems.append(f"ARML_LEARNERS names {shortened(name)}, which is not a LearnerEntry.")
+    return found, tuple(problems)

@@ -25,7 +25,7 @@ class Paths:
     def create(self) -> None:
         """Make the folders that are missing."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.results, self.contents, self.work, self.logs, self.damaged):
+        for folder in (self.results, self.inputs, self.unfinished, self.logs, self.damaged):
             folder.mkdir(mode=0o700, exist_ok=True)
 
     @property
@@ -41,7 +41,7 @@ class Paths:
         return self.root / "worker.log"
 
     @property
-    def reserve(self) -> Path:
+    def spare_room(self) -> Path:
         """Some room that is given up when the disk is full, so that the reason can still be written down."""
         return self.root / "reserve"
 
@@ -50,12 +50,12 @@ class Paths:
         return self.root / "results"
 
     @property
-    def contents(self) -> Path:
+    def inputs(self) -> Path:
         """Datasets and query points by content, a folder per owner."""
         return self.root / "contents"
 
     @property
-    def work(self) -> Path:
+    def unfinished(self) -> Path:
         """Checkpoints and partial results of jobs that are not done."""
         return self.root / "work"
 
@@ -74,15 +74,20 @@ class Paths:
         """A result that is written but not yet entered; its name is a temporary one."""
         return self.results / f"{checked(job)}.npz.{lease}{TEMPORARY}"
 
+    def drafts(self, job: str) -> list[Path]:
+        """The drafts of a job, also those that an earlier attempt could not enter."""
+        name = re.compile(rf"{checked(job)}\.npz\.[0-9a-f]+{re.escape(TEMPORARY)}\Z")
+        return [path for path in self.results.iterdir() if name.match(path.name)]
+
     def log(self, job: str) -> Path:
         return self.logs / f"{checked(job)}.log"
 
-    def work_of(self, job: str) -> Path:
-        return self.work / checked(job)
+    def unfinished_of(self, job: str) -> Path:
+        return self.unfinished / checked(job)
 
     def content(self, scope: str, digest: str) -> Path:
         """`scope` is an owner's tag, or empty for what everybody may see."""
-        return self.contents / (scope if scope in ("", "local") else checked(scope)) / f"{checked(digest)}.npz"
+        return self.inputs / (scope if scope in ("", "local") else checked(scope)) / f"{checked(digest)}.npz"
 
 
 def checked(identifier: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .eta import TimeLeft
 from .store.queue import Queue
 
 INTERVAL = 0.25
+WAITING_INTERVAL = 10.0
+"""Between two signs of life of a job that waits for room on the disk: each takes some of it."""
 HISTORY_ROWS = 2000
 SPECTRUM = 64
 SPECTRUM_SECONDS = 1.0
@@ -52,6 +55,7 @@ class Reporter:
         self._wake, self._ended = threading.Event(), threading.Event()
         self._guard, self._writing = threading.Lock(), threading.Lock()
         self._phase, self._done, self._total = "loading", 0, 0
+        self._interval = INTERVAL
         self._fresh: list[tuple[int, dict[str, Any]]] = []
         self._left = TimeLeft()
         self._spectrum = Pacer(SPECTRUM_SECONDS, at_once=True)
@@ -80,6 +84,17 @@ class Reporter:
             self._phase, self._done, self._total, self._left = name, 0, 0, TimeLeft()
             self._reported = False
         self._wake.set()
+
+    def begin_waiting(self, phase: str) -> None:
+        """From now on the job waits for something outside."""
+        self._phase, self._interval = phase, WAITING_INTERVAL
+
+    def wait(self, seconds: float) -> None:
+        """Raises if the job is to stop."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.check()
+            time.sleep(min(INTERVAL, seconds))
 
     def check(self) -> None:
         """Raise if the job is to stop."""
@@ -127,7 +142,7 @@ class Reporter:
 
     def _write_all_the_time(self) -> None:
         while True:
-            self._wake.wait(INTERVAL)
+            self._wake.wait(self._interval)
             self._wake.clear()
             ended = self._ended.is_set()
             self.flush()
@@ -135,25 +150,28 @@ class Reporter:
                 return
 
     def flush(self) -> None:
+        """Write down what is new. If the store cannot be written now, the computation goes on; its end will say so."""
+        with suppress(StoreError):
+            self.write()
+
+    def write(self) -> None:
         """Write down what is new; one writer at a time keeps the order."""
         with self._writing:
-            self._write()
-
-    def _write(self) -> None:
-        with self._guard:
-            fresh, self._fresh = self._fresh, []
-            values = {
-                "phase": self._phase,
-                "done": self._done,
-                "total": self._total,
-                "seconds_left": self._left.left(self._total) if self._reported else None,
-            }
-        try:
-            if not self._queue.progress(self._job, self.lease, values, fresh):
-                self.stop_now.set()  # the job is somebody else's now
-        except StoreError:  # a full disk: the computation goes on, and its end will say so
             with self._guard:
-                self._fresh = [*fresh, *self._fresh][-HISTORY_ROWS:]
+                fresh, self._fresh = self._fresh, []
+                values = {
+                    "phase": self._phase,
+                    "done": self._done,
+                    "total": self._total,
+                    "seconds_left": self._left.left(self._total) if self._reported else None,
+                }
+            try:
+                if not self._queue.progress(self._job, self.lease, values, fresh):
+                    self.stop_now.set()  # the job is somebody else's now
+            except StoreError:
+                with self._guard:
+                    self._fresh = [*fresh, *self._fresh][-HISTORY_ROWS:]
+                raise
 
 
 def eigenvalues(components: Any) -> list[float]:

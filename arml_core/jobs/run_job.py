@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..datasets import Dataset
 from ..numerics.arrays import FloatArray
 from ..progress import Callback
 from ..radii import Radii
-from .errors import DamagedFile
+from .errors import DamagedFile, StoreError
 from .evaluation import PendingEvaluation, ReferenceData, rows_of
 from .executors import Executor
 from .executors.dask import DaskExecutor
@@ -67,7 +68,7 @@ def run_job(context: JobContext, row: Row, lease: str, device: str, reporter: Re
     spec = spec_from(json.loads(row["spec"]))
     dataset = context.dataset(row["dataset"], row["dataset_scope"], reporter.download)
     reporter.check()
-    workspace = Workspace(context.paths.work_of(row["id"]))
+    workspace = Workspace(context.paths.unfinished_of(row["id"]))
     if isinstance(spec, NetworkSpec):
         return _network(spec, dataset, reporter)
     if isinstance(spec, EvaluationSpec):
@@ -83,7 +84,7 @@ def run_job(context: JobContext, row: Row, lease: str, device: str, reporter: Re
         row["executor"],
         workspace,
         reporter,
-        lambda step: queue.forget_history(row["id"], lease, step),
+        lambda step: _forget_history(queue, row["id"], lease, step),
     )
     reporter.flush()
     arrays.update(_spectrum(context, row["id"]))
@@ -154,6 +155,12 @@ def _components(context: JobContext, run: str) -> FloatArray:
     except DamagedFile as error:
         set_aside(path, context.paths.damaged)
         raise RunDamaged(run, f"{error}; it was set aside and is computed again") from error
+
+
+def _forget_history(queue: Queue, job: str, lease: str, after: int) -> None:
+    """What a lost attempt recorded is only overwritten, step by step, where the store cannot be written now."""
+    with suppress(StoreError):
+        queue.forget_history(job, lease, after)
 
 
 def _spectrum(context: JobContext, job: str) -> Arrays:

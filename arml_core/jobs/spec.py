@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ GIVEN = "given"
 """The learner of a metric that came from elsewhere."""
 
 EvaluationKind = Literal["certify", "attack"]
+PointsPart = Literal["evaluation", "test", "train", "given"]
 _SEEDED = ("boundary",)
 _USUAL = {"certify": "votes", "attack": "whitebox"}
 DEFAULT_BUDGET = 1.0
@@ -96,13 +97,13 @@ class PointsSpec:
     is evaluated.
     """
 
-    part: Literal["evaluation", "test", "train", "given"] = "evaluation"
+    part: PointsPart = "evaluation"
     n: int | None = None
     digest: str | None = None
     labels: bool = True
 
     def __post_init__(self) -> None:
-        if self.part not in ("evaluation", "test", "train", "given"):
+        if self.part not in get_args(PointsPart):
             raise ValueError(f"points must be evaluation, test, train or given; got {self.part!r}")
         if self.n is not None and self.n < 1:
             raise ValueError(f"the number of points must be at least 1; got {self.n}")

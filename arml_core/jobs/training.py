@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..datasets import Dataset
 from ..progress import Callback
@@ -81,21 +79,15 @@ def _try_cluster(spec: RunSpec, dataset: Dataset, executor: str, reporter: Repor
 
 
 def _with_checkpoints(workspace: Workspace, reporter: Reporter) -> Callback:
-    def save(done: int, info: Mapping[str, Any]) -> None:
-        began = time.monotonic()
-        state: dict[str, NDArray[Any]] = info["state"]()
-        workspace.save_checkpoint(done, state)
-        log_line(f"checkpoint after step {done}, {time.monotonic() - began:.3f} s")
-
     def callback(done: int, total: int, info: Mapping[str, Any]) -> None:
         has_state = callable(info.get("state"))
         try:
             reporter.callback(done, total, info)
         except Paused:
             if has_state:
-                save(done, info)
+                workspace.save_checkpoint(done, info["state"]())
             raise
         if has_state and done < total and workspace.checkpoint_due():
-            save(done, info)
+            workspace.save_checkpoint(done, info["state"]())
 
     return callback

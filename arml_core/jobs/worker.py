@@ -17,7 +17,7 @@ from .errors import StoreError, WorkerRunning
 from .garbage_collection import collect_unneeded
 from .job_log import log_line
 from .paths import Paths
-from .store.database import Database
+from .store.database import PATIENCE_SECONDS, Database
 from .store.queue import Queue
 from .store.worker_row import WorkerRow
 from .worker_lock import WorkerLock
@@ -33,14 +33,21 @@ MAX_IDLE_BYTES = 1_500 * 2**20
 class Worker:
     """Holds the lock from :meth:`run` to its end; a second one for the same folder is refused."""
 
-    def __init__(self, paths: Paths, limits: Limits, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._paths, self._limits, self._idle_seconds = paths, limits, idle_seconds
+    def __init__(
+        self,
+        paths: Paths,
+        limits: Limits,
+        idle_seconds: float = IDLE_SECONDS,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._paths, self._limits, self._idle_seconds, self._patience = paths, limits, idle_seconds, patience
         self._lock = WorkerLock(paths.lock)
         self._children: list[ChildProcess] = []
         self._devices = Devices()
         self._unsaved: list[tuple[str, str, str, str]] = []
+        self._endings: dict[str, str] = {}  # why the child that held a lease ended, until the store has taken it
         self._stop = False
-        self._seen = -1
+        self._seen, self._stale = -1, True
         self._next_beat = self._next_care = self._next_start = 0.0
         self._failed_starts = 0
 
@@ -52,10 +59,10 @@ class Worker:
         try:
             signal.signal(signal.SIGTERM, self._on_signal)
             signal.signal(signal.SIGINT, self._on_signal)
-            self._database = Database(self._paths.database)
+            self._database = Database(self._paths.database, self._patience)
             self._queue, self._row = Queue(self._database), WorkerRow(self._database)
-            with_room(self._paths.reserve, self._row.announce)
-            again = with_room(self._paths.reserve, self._queue.recover)
+            with_room(self._paths.spare_room, self._row.announce)
+            again = with_room(self._paths.spare_room, self._queue.recover)
             log_line(f"worker {os.getpid()} serves {self._paths.root}; {again} interrupted jobs taken up again")
             self._serve()
         finally:
@@ -67,12 +74,14 @@ class Worker:
         busy_until = time.monotonic()
         while not self._stop:
             try:
-                changed = self._look_at_children()
+                self._look_at_children()
                 version = self._database.data_version()
-                if changed or version != self._seen:
-                    self._seen = version
+                if self._stale or version != self._seen:
+                    self._stale, self._seen = True, version
+                    self._give_back_jobs()
                     self._pass_on_cancels()
                     self._assign_jobs()
+                    self._stale = False  # only now: what the store refused is tried again
                 self._keep_spare()
                 self._housekeeping()
             except StoreError as error:  # somebody may free the full disk: try again, without filling the log
@@ -86,24 +95,21 @@ class Worker:
             time.sleep(POLL_SECONDS)
         self._pause_all()
 
-    def _look_at_children(self) -> bool:
-        """Take in answers, deaths and overdue cancels; True if a child became free or went."""
-        changed = False
+    def _look_at_children(self) -> None:
+        """Take in answers, deaths and overdue cancels."""
         for child in list(self._children):
             while not child.answers.empty():
-                changed = self._take_answer(child, child.answers.get()) or changed
+                self._take_answer(child, child.answers.get())
             if child.overdue():
                 log_line(f"job {child.claim.job if child.claim else ''} did not stop by itself; its process is ended")
                 child.end()
             if child.popen.poll() is not None:
                 self._child_ended(child)
-                changed = True
             elif child.idle and (child.jobs >= MAX_JOBS_PER_CHILD or _resident(child.popen.pid) > MAX_IDLE_BYTES):
                 child.end()
                 self._children.remove(child)
-        return changed
 
-    def _take_answer(self, child: ChildProcess, answer: dict[str, object]) -> bool:
+    def _take_answer(self, child: ChildProcess, answer: dict[str, object]) -> None:
         if answer["event"] == "ready":
             child.ready, self._failed_starts = True, 0
             names = answer["devices"]
@@ -115,11 +121,10 @@ class Worker:
             self._unsaved.append(
                 (str(answer["job"]), str(answer["lease"]), str(answer["state"]), str(answer["reason"]))
             )
-            return False
-        return True
+        self._stale = True
 
     def _child_ended(self, child: ChildProcess) -> None:
-        """A child is gone: its job is tried once more, unless it was to end anyway."""
+        """A child is gone, and with it the hold on its job."""
         child.end()
         self._children.remove(child)
         self._devices.give(child.device)
@@ -127,13 +132,24 @@ class Worker:
             self._failed_starts += 1
             self._next_start = time.monotonic() + min(60.0, 2.0**self._failed_starts)
             log_line(f"a child process could not start ({_exit_reason(child)}); the lines above say why")
-        claim = child.claim
-        if claim is not None:
-            note = f"its process ended ({_exit_reason(child)})"
-            state = with_room(
-                self._paths.reserve, lambda: self._queue.requeue(claim.job, claim.lease, note, counts=True)
-            )
-            log_line(f"job {claim.job}: {note}; now {state or 'somebody else cares for it'}")
+        if child.claim is not None:
+            self._endings[child.claim.lease] = f"its process ended ({_exit_reason(child)})"
+        self._stale = True
+
+    def _give_back_jobs(self) -> None:
+        """Queue every job again that runs in the store and not here: its child died, or could not write its end."""
+        held = {child.claim.lease for child in self._children if child.claim}
+        held.update(lease for _, lease, _, _ in self._unsaved)
+        for lease, job in self._queue.held_leases().items():
+            if lease not in held:
+                self._give_back(job, lease)
+        self._endings.clear()
+
+    def _give_back(self, job: str, lease: str) -> None:
+        died = lease in self._endings
+        note = self._endings.get(lease, "the store could not be written at its end")
+        state = with_room(self._paths.spare_room, lambda: self._queue.requeue(job, lease, note, counts=died))
+        log_line(f"job {job}: {note}; now {state or 'somebody else cares for it'}")
 
     def _pass_on_cancels(self) -> None:
         """Cancel what is to be cancelled, and what this worker may no longer run."""
@@ -171,14 +187,18 @@ class Worker:
             while self._unsaved:
                 self._queue.end(*self._unsaved[0])
                 self._unsaved.pop(0)
+            self._give_back_jobs()
         if now >= self._next_care:
             self._next_care = now + CARE_SECONDS
-            keep_room(self._paths.reserve)
+            keep_room(self._paths.spare_room)
             collect_unneeded(self._paths, self._database)
 
     def _leave(self) -> bool:
         """Let go of the lock unless a job has just come: whoever adds one later sees that the lock is free."""
-        return self._queue.if_empty(self._lock.release)
+        try:
+            return self._queue.if_empty(self._lock.release)
+        except StoreError:  # it cannot be known: stay
+            return False
 
     def _pause_all(self) -> None:
         """The worker is told to end: jobs save a checkpoint if they can and go back to the queue."""

@@ -36,10 +36,14 @@ class Workspace:
         return self._checkpoint.due()
 
     def save_checkpoint(self, step: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Keep the state of a training after `step`; only the newest stays."""
+        """Keep the state of a training after `step`; only the newest stays. A disk without room for it gets none."""
         began = time.monotonic()
         arrays = {f"state_{name}": np.asarray(value) for name, value in state.items()}
-        write_arrays(self._folder / "checkpoint.npz", {"step": np.array(step), **arrays})
+        try:
+            write_arrays(self._folder / "checkpoint.npz", {"step": np.array(step), **arrays})
+            log_line(f"checkpoint after step {step}, {time.monotonic() - began:.3f} s")
+        except OSError as error:
+            log_line(f"no checkpoint after step {step}: {error}")
         self._checkpoint.done(time.monotonic() - began)
 
     def load_checkpoint(self) -> tuple[int, dict[str, NDArray[Any]]] | None:
@@ -59,19 +63,23 @@ class Workspace:
             self.flush()
 
     def flush(self) -> None:
+        """Write what is pending; while the disk has no room for it, it stays in memory."""
         part = Radii.concatenate(self._pending)
         if part is None:
             return
         began = time.monotonic()
-        write_arrays(self._folder / f"part-{self._written:06d}.npz", part.arrays())
-        self._pending, self._written = [], self._written + 1
+        try:
+            write_arrays(self._folder / f"part-{self._written:06d}.npz", part.arrays())
+            self._pending, self._written = [], self._written + 1
+        except OSError as error:
+            log_line(f"{len(part)} finished rows are not kept yet: {error}")
         self._parts.done(time.monotonic() - began)
 
     def load_parts(self) -> Radii | None:
-        """All rows that were finished before."""
+        """All rows that are finished, in the folder or in memory."""
         parts = read_parts(self._folder)
         self._written = 1 + max((number for number, _ in parts), default=-1)
-        return Radii.concatenate(radii for _, radii in parts)
+        return Radii.concatenate([*(radii for _, radii in parts), *self._pending])
 
     def remove(self) -> None:
         remove_tree(self._folder)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..numerics.arrays import FloatArray
 from ..progress import Callback
+from ..untrusted import shortened
 from .data_warnings import warn_about_data
 
 Features = NDArray[np.floating]
@@ -66,7 +67,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """There must be two classes to tell apart, and two points that should stay together."""
         name = type(self).__name__
         if len(classes) < 2:
-            raise ValueError(f"{name} needs at least two classes; every row of y is of the one class {classes[0]!r}")
+            only = shortened(repr(classes[0]))
+            raise ValueError(f"{name} needs at least two classes; every row of y is of the one class {only}")
         if len(classes) == len(codes):
             raise ValueError(f"{name} needs a class with at least two points; every class has one")
 

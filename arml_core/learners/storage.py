@@ -17,6 +17,7 @@ from ..atomic_write import atomic_write
 from ..metric import Metric, as_metric
 from ..npz import TooLarge, read_npz
 from ..numerics.arrays import FloatArray
+from ..untrusted import shortened
 
 FORMAT = "arml-metric"
 FORMAT_VERSION = 1
@@ -110,7 +111,7 @@ def _read_npz(file: Path, most: int) -> SavedMetric:
         return _read_saved(arrays)
     matrices = [name for name, array in arrays.items() if array.ndim == 2]
     if len(matrices) != 1:
-        raise ValueError(f"a plain metric is one matrix; found {len(matrices)} among {sorted(arrays)}")
+        raise ValueError(f"a plain metric is one matrix; found {len(matrices)} among {shortened(sorted(arrays))}")
     return SavedMetric(Metric.from_matrix(_numbers(arrays[matrices[0]])))
 
 
@@ -123,8 +124,8 @@ def _read_saved(arrays: Mapping[str, Any]) -> SavedMetric:
         raise ValueError("it is not a saved metric of this program")
     if info.get("format_version") != FORMAT_VERSION:
         raise ValueError(
-            f"it has format {info.get('format_version')}; this program reads format {FORMAT_VERSION}. "
-            f"It was written by version {info.get('version')}"
+            f"it has format {shortened(info.get('format_version'))}; this program reads format {FORMAT_VERSION}. "
+            f"It was written by version {shortened(info.get('version'))}"
         )
     return SavedMetric(Metric.from_components(_numbers(arrays["components"])), info)
 
@@ -166,7 +167,7 @@ def _number(cell: str, line: int, place: int) -> float:
 
 def _numbers(array: Any) -> FloatArray:
     if array.dtype.kind not in "fiu":
-        raise ValueError(f"a metric is made of real numbers; found {array.dtype}")
+        raise ValueError(f"a metric is made of real numbers; found {shortened(array.dtype)}")
     return np.asarray(array, dtype=np.float64)
 
 

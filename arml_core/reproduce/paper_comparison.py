@@ -48,17 +48,17 @@ def attacker_of(evaluation: Evaluation) -> str:
     return SPACE if evaluation.spec.threat.box is None else BOX
 
 
-def rows(tables: Tables, datasets: Iterable[str] = tuple(TITLES)) -> pd.DataFrame:
+def comparison_rows(tables: Tables, datasets: Iterable[str] = tuple(TITLES)) -> pd.DataFrame:
     """One row for each number of Tables 1 and 2 and each result of ours that belongs to it.
 
     Where we have none yet, the paper's number stands alone. The difference is ours less the paper's; it is there for
     the columns that the paper has too.
     """
-    found = [row for dataset in datasets for row in _rows(tables, dataset)]
+    found = [row for dataset in datasets for row in _rows_of(tables, dataset)]
     return pd.DataFrame(found, columns=_FIELDS).astype({"points": "Int64"})
 
 
-def _rows(tables: Tables, dataset: str) -> Iterator[dict[str, Any]]:
+def _rows_of(tables: Tables, dataset: str) -> Iterator[dict[str, Any]]:
     for table, halves in (("Table 1", TABLE_1), ("Table 2", TABLE_2)):
         for half, columns in halves.items():
             for learner in METHODS:

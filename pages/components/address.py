@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -19,8 +19,11 @@ from arml_core.numerics.directed_rounding import as_written
 from .markdown import escaped
 from .visitor import PARAMETER, with_key, without_key
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 LONGEST = 24
-T = TypeVar("T")
+T = TypeVar("T", bound="DataclassInstance")
 
 
 def number(text: str, low: float, high: float) -> float:
@@ -157,7 +160,7 @@ class Choices(Generic[T]):
     def read(self, query: dict[str, str]) -> tuple[T, list[str]]:
         """The choices of an address, and a sentence for each parameter that made no sense."""
         changes, notices = read_changes(query, self.readers)
-        return replace(self.base, **changes), notices  # type: ignore[type-var]
+        return replace(self.base, **changes), notices
 
     @property
     def known(self) -> bool:
@@ -169,7 +172,7 @@ class Choices(Generic[T]):
 
     def update(self, **changes: Any) -> None:
         """Change the choices; the address follows at the end of the run."""
-        self.put(replace(self.current(), **changes))  # type: ignore[type-var]
+        self.put(replace(self.current(), **changes))
         st.session_state[self._key("notices")] = []
         self.mark_changed()
 

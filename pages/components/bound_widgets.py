@@ -33,12 +33,12 @@ class BoundWidgets:
         return st.session_state[f"{self.prefix}_{name}"]
 
     def bind(
-        self, name: str, value: Any, convert: Callable[[Any], Any] = lambda value: value, **also: Any
+        self, name: str, value: Any, convert: Callable[[Any], Any] = lambda value: value, also: Also = None
     ) -> dict[str, Any]:
         """`key` and `on_change` of a widget that shows the choice `name`; `also` are set with every change of it."""
         return {
             "key": self.key(name, value),
-            "on_change": lambda: self.update(**{name: convert(self.value(name)), **also}),
+            "on_change": lambda: self.update(**{name: convert(self.value(name)), **(also or {})}),
         }
 
     def selectbox(self, label: str, name: str, value: Any, options: Titles, also: Also = None, **settings: Any) -> None:
@@ -53,7 +53,7 @@ class BoundWidgets:
         st.segmented_control(label, list(options), required=True, **bound, **settings)
 
     def _titled(self, name: str, value: Any, options: Titles, also: Also) -> dict[str, Any]:
-        return {**self.bind(name, value, **(also or {})), "format_func": options.__getitem__}
+        return {**self.bind(name, value, also=also), "format_func": options.__getitem__}
 
     def multiselect(self, label: str, name: str, value: Sequence[Any], options: Titles, **settings: Any) -> None:
         """A list of which several are chosen, as a tuple."""

@@ -86,5 +86,5 @@ def _packed(spec: dict[str, Any]) -> dict[str, Any]:
 def _binary(value: Any) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         return value
-    packed = {"dtype": value.dtype.str[1:], "bdata": base64.b64encode(np.ascontiguousarray(value)).decode()}
+    packed = {"dtype": value.dtype.str[1:], "bdata": base64.b64encode(value.tobytes()).decode()}
     return packed if value.ndim == 1 else {**packed, "shape": ", ".join(map(str, value.shape))}

@@ -26,6 +26,12 @@ BADGES = {
     "done": ":green-badge[done]",
 }
 SILENT_SECONDS = 30.0
+PHASE_WORDS = {
+    "loading": "loading the data",
+    "saving": "saving the result",
+    "waiting to save": "waiting to save the result: the disk is full, or another process writes to the job store",
+}
+"""Phases whose progress is not counted."""
 
 
 def under_way(job: JobStatus) -> bool:
@@ -66,8 +72,8 @@ def progress_words(job: JobStatus) -> str:
     left = "" if job.seconds_left is None else f", {time_left(job.seconds_left)}"
     if job.phase == "downloading":
         return f"downloading, {job.done / 1e6:.1f} of {job.total / 1e6:.1f} MB{left}"
-    if not job.total or job.phase in ("starting", "loading", "saving"):
-        return {"loading": "loading the data", "saving": "saving the result"}.get(job.phase, job.phase or "starting")
+    if not job.total or job.phase in ("starting", *PHASE_WORDS):
+        return PHASE_WORDS.get(job.phase, job.phase or "starting")
     unit = step_word(job) if job.kind == "train" else "epoch" if job.phase == "training" else "point"
     return f"{unit} {job.done:,} of {job.total:,}{left}"
 

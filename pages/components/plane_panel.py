@@ -6,7 +6,9 @@ What it takes is remembered by content, so that a change of the view costs littl
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +124,14 @@ def points_of(view: PlaneView) -> Points:
     return Points(x, y, tuple(every[: int(y.max()) + 1]))
 
 
+def chosen_place(view: PlaneView, points: Points) -> tuple[float, float]:
+    """Where the point is that is certified; a view has a row or a place when it is drawn."""
+    if view.row is not None:
+        return float(points.X[view.row, 0]), float(points.X[view.row, 1])
+    assert view.at is not None
+    return view.at
+
+
 @cached_by_content(256)
 def _learned_components(method: str, X: Floats, y: Codes) -> Floats:
     """G of a learner fitted with its defaults."""
@@ -136,14 +146,14 @@ def arml_training(X: Floats, y: Codes) -> RecordedTraining:
     """ARML's whole training, from the Euclidean metric at epoch 0."""
     kept = [np.eye(2)]
 
-    def keep(done: int, total: int, info: dict[str, object]) -> None:
+    def record(done: int, total: int, info: Mapping[str, Any]) -> None:
         if done % EPOCH_STEP == 0:
-            kept.append(info["metric"]().components)  # type: ignore[operator]
+            kept.append(info["metric"]().components)
 
     learner = get_learner("arml").build({"n_epochs": EPOCHS}, random_state=SEED, device="cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        learner.fit(X, y, callback=keep)
+        learner.fit(X, y, callback=record)
     return RecordedTraining(np.array(kept), learner.history_["loss"], learner.history_["radius"])
 
 
@@ -152,7 +162,8 @@ def _components(method: str, view: PlaneView, points: Points) -> Floats:
     if method == "hand":
         return hand_made_components(*view.hand)
     if method == "arml":
-        return arml_training(points.X, points.y).components[view.epoch // EPOCH_STEP]
+        recorded: Floats = arml_training(points.X, points.y).components[view.epoch // EPOCH_STEP]
+        return recorded
     return _learned_components(method, points.X, points.y)
 
 
@@ -186,9 +197,8 @@ def _probe(
     knn, x = _classifier(g, X, y, k), np.array([place], dtype=np.float64)
     label, exclude = (None, None) if row is None else (int(y[row]), [row])
     method = best_method(k, norm)
-    options = {"budget": seconds} if method == "search" else {}
     labels = None if label is None else [label]
-    found = knn.certify(x, labels, method=method, threat=arml.ThreatModel(norm), exclude=exclude, **options)
+    found = knn.certify(x, labels, method=method, threat=arml.ThreatModel(norm), exclude=exclude, budget=seconds)
     squared, neighbours = knn.kneighbors(x, exclude=exclude)
     return make_probe(found, x[0], int(found.predicted[0]), neighbours[0], squared[0], row, label)
 
@@ -200,10 +210,8 @@ def _classifier(g: Floats, X: Floats, y: Codes, k: int) -> arml.MahalanobisKNN:
 def panel_of(method: str, view: PlaneView, points: Points, seconds: float = SEARCH_SECONDS) -> Panel:
     """Everything one picture shows; `seconds` bound the search for the chosen point's radius."""
     g = _components(method, view, points)
-    place = view.at if view.row is None else (float(points.X[view.row, 0]), float(points.X[view.row, 1]))
-    assert place is not None
     plane = _plane(g, points.X, points.y, points.class_names, view.k, view.row)
-    probe = _probe(g, points.X, points.y, view.k, view.norm, place, view.row, seconds)
+    probe = _probe(g, points.X, points.y, view.k, view.norm, chosen_place(view, points), view.row, seconds)
     return Panel(TITLES[method], g, plane, probe, points, view.k, view.norm)
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from arml_core import MahalanobisKNN, ThreatModel
+from arml_core import MahalanobisKNN
 from tests import oracles
+from tests.certificates.cases import engine_threat
 
 from .oracles import Truth, truth
 
@@ -29,13 +30,8 @@ class Problem:
         return MahalanobisKNN(self.k, self.M).fit(self.X, self.y)
 
     @property
-    def engine_threat(self) -> ThreatModel:
-        t = self.threat
-        return ThreatModel(norm=t.norm, costs=t.costs, frozen=list(t.frozen) or None, box=t.box)
-
-    @property
     def options(self) -> dict:
-        return {"threat": self.engine_threat, "exclude": [list(self.exclude)] if self.exclude else None}
+        return {"threat": engine_threat(self.threat), "exclude": [list(self.exclude)] if self.exclude else None}
 
     @property
     def label(self):

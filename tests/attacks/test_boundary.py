@@ -7,6 +7,7 @@ import pytest
 
 from arml_core import Cancelled, MahalanobisKNN, ThreatModel
 from arml_core.attacks.boundary import Starts, walk_boundary
+from tests.more import more
 from tests.point_sets import point_set
 
 NORMS = (1, 2, np.inf)
@@ -89,14 +90,14 @@ def test_a_row_does_not_notice_wrong_rows_beside_it(knn, blobs):
 @pytest.mark.parametrize("norm", NORMS)
 def test_more_steps_never_give_a_larger_radius(knn, blobs, norm):
     radii = [attack(knn, blobs[2], steps, threat=ThreatModel(norm=norm)).upper for steps in (1, 9, 33, 100, 250)]
-    for fewer, more in itertools.pairwise(radii):
-        assert np.all(more <= fewer)
+    for fewer, longer in itertools.pairwise(radii):
+        assert np.all(longer <= fewer)
     assert np.median(radii[-1]) < 0.9 * np.median(radii[0])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("method", ["boundary", "whitebox"])
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", [2, *more(1, np.inf)])
 def test_attacks_stay_in_the_box_and_leave_frozen_features_alone(blobs, norm, method, dtype):
     knn = MahalanobisKNN(5).fit(blobs[0].astype(dtype), blobs[1])
     x = blobs[2].astype(dtype)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arml_core.attacks.projection import Neighbourhood
@@ -69,13 +69,11 @@ def check(place: Neighbourhood, orders, margin: float) -> None:
     assert smallest - 1e-7 * scale <= place.size(delta) <= enough + 1e-7 * scale
 
 
-@settings(max_examples=150)
 @given(situations(boxed=False), st.sampled_from([1e-9, 1e-3]))
 def test_projection_is_the_smallest_move(situation, margin):
     check(*situation, margin)
 
 
-@settings(max_examples=150)
 @given(situations(boxed=True), st.sampled_from([1e-9, 1e-3]))
 def test_projection_is_the_smallest_move_inside_a_box(situation, margin):
     check(*situation, margin)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from tests import oracles
 
@@ -50,25 +50,21 @@ def check_all(problem: Problem, steps: int = 60) -> None:
         assert theorem1.lower[0] <= votes.lower[0] * (1 + 1e-12)
 
 
-@settings(max_examples=80)
 @given(problems(max_n=9, max_d=3))
 def test_intervals_hold_the_truth(problem):
     check_all(problem)
 
 
-@settings(max_examples=25)
 @given(problems(max_n=12, max_d=4, min_d=3, ties=False))
 def test_intervals_hold_the_truth_off_the_grid(problem):
     check_all(problem)
 
 
-@settings(max_examples=60)
 @given(problems(max_n=12, max_d=2, ties=True))
 def test_intervals_hold_the_truth_where_everything_ties(problem):
     check_all(problem)
 
 
-@settings(max_examples=30)
 @given(problems(max_n=7, max_d=3, max_k=3))
 def test_the_oracle_agrees_with_itself_and_with_the_other_one(problem):
     """Without its short cut; and with the radius that another program finds for sets without unbreakable ties."""

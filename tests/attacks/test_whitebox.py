@@ -8,7 +8,8 @@ from arml_core.attacks.whitebox import PointAttack
 from arml_core.learners.storage import load_metric
 from arml_core.results import FOLDER
 from tests import oracles
-from tests.point_sets import point_set
+from tests.more import more
+from tests.point_sets import point_set, triplets_of
 
 from .oracles import truth
 
@@ -22,7 +23,7 @@ def small_problem(seed: int, norm: float):
     return rng.normal(size=(n, d)), y, rng.normal(size=d), k
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", [2.0, *more(1.0, np.inf)])
 def test_it_finds_a_flip_wherever_there_is_one_and_mostly_the_nearest(norm):
     ratios = []
     for seed in range(30, 60):
@@ -56,7 +57,7 @@ def test_a_tied_vote_is_enough_for_the_smaller_label_only(labels, radius):
     assert found.exact[0]
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", [2.0, *more(1.0, np.inf)])
 def test_it_is_not_above_a_long_boundary_attack(norm):
     rng = np.random.default_rng(2)
     y = np.arange(90) % 3
@@ -182,8 +183,8 @@ def test_the_last_resort_stays_inside_a_box_that_float32_rounds_out_of():
     knn = MahalanobisKNN(1).fit(X, [1, 0])
     threat = ThreatModel(1, box=(-1.0, 0.1))
     points = point_set(knn, x[None])
-    assert PointAttack(knn._triplets_for(threat), points, 0).towards_misclassified() is None
-    roomy = PointAttack(knn._triplets_for(ThreatModel(1, box=(-1.0, 0.15))), points, 0)
+    assert PointAttack(triplets_of(knn, threat), points, 0).towards_misclassified() is None
+    roomy = PointAttack(triplets_of(knn, ThreatModel(1, box=(-1.0, 0.15))), points, 0)
     size, found = roomy.towards_misclassified()
     assert 0.1 < float(found[0]) <= 0.15
     assert size >= float(found[0]) - float(x[0])

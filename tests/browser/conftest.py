@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from .dashboard import CHROMIUM, ROOT, chromium, serve, settle, stop_worker
+from .dashboard import CHROMIUM, PATIENCE, ROOT, chromium, serve, settle, stop_worker
 
 SCREENSHOTS = ROOT / ".scratch" / "screenshots"
 # A page opened by its own address first looks for the server below that address. That is Streamlit's way.
@@ -19,12 +19,13 @@ LOOKING_FOR_SERVER = re.compile(r"/\w+/_stcore/(health|host-config)$")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A page that a busy machine was late with is opened once more; the summary counts how often."""
+    """Everything here drives a browser or asks its server; `make test` has what is marked `smoke`, one test a page."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            if item.get_closest_marker("smoke") is None:
+                item.add_marker(pytest.mark.more)
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +64,7 @@ def open_page(server: str, browser: Any) -> Iterator[Any]:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(PATIENCE)
         pages.append(page)
         _watch(page, problems)
         page.goto(path if path.startswith("http") else f"{server}{path}")

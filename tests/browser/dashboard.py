@@ -29,7 +29,10 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-STARTUP_SECONDS = 60
+STARTUP_SECONDS = 120
+PATIENCE = 180_000
+"""Milliseconds until a test gives up on a page. Waiting ends with what is waited for, so this costs nothing; the first
+visitor of a server waits until it has imported the engine, which takes half a minute on a busy machine."""
 
 CHART = ".arml-chart[data-drawn]"
 PLACE_ON_SCREEN = """([chart, x, y]) => {
@@ -51,13 +54,15 @@ MARGIN = """chart => {
 }"""
 
 STANDS_STILL = """() => {
-  const boxes = [...document.querySelectorAll('.arml-chart')].map(chart => chart.getBoundingClientRect());
+  const charts = [...document.querySelectorAll('.arml-chart')];
+  const boxes = charts.map(chart => chart.getBoundingClientRect());
   const before = window.chartPlaces, now = JSON.stringify(boxes);
   window.chartPlaces = now;
   const state = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
-  return now === before && state === 'notRunning';
+  const drawn = charts.every(chart => 'drawn' in chart.dataset || !chart.checkVisibility());
+  return now === before && drawn && state === 'notRunning';
 }"""
-"""Asked every 100 ms: nothing is on its way and no chart has moved since; a click hits what was aimed at."""
+"""Asked every 100 ms: nothing is on its way, every chart is drawn and none has moved since; a click hits its aim."""
 
 
 @contextmanager
@@ -102,7 +107,7 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def settle(page: Any, seconds: float = 30, chart: bool = True) -> None:
+def settle(page: Any, seconds: float = PATIENCE / 1000, chart: bool = True) -> None:
     """Wait until the app has run to the end and, unless the page has none, shows a chart."""
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=seconds * 1000)
     if chart:
@@ -139,7 +144,7 @@ def wait_for_mark(page: Any, chart: int, name: str, x: float, y: float, within: 
           return trace && Math.hypot(trace.x[0] - x, trace.y[0] - y) < within;
         }""",
         arg=[chart, name, float(x), float(y), within],
-        timeout=20_000,
+        timeout=PATIENCE,
     )
     settle(page)
 
@@ -152,7 +157,7 @@ def wait_for_length(page: Any, name: str, length: int) -> None:
           return figure?.data.find(t => t.name === name)?.x.length === length;
         }""",
         arg=[name, length],
-        timeout=20_000,
+        timeout=PATIENCE,
     )
     settle(page)
 

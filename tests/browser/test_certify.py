@@ -14,10 +14,9 @@ import arml_core as arml
 from arml_core.datasets.table import apply_layout, read_table, select, write_csv
 
 from .conftest import SCREENSHOTS
-from .dashboard import ROOT, serve, stop_worker
+from .dashboard import PATIENCE, ROOT, serve, stop_worker
 
 SAMPLES = ROOT / "data" / "samples"
-PATIENCE = 120_000
 EVIL = "<img src=x onerror=document.title='owned'>"
 
 
@@ -102,6 +101,7 @@ def test_upload_certify_pick_a_row_download_and_the_change_really_flips(open_cer
     assert page.get_by_test_id("stMetricValue").all_inner_texts() == shown
 
 
+@pytest.mark.smoke
 def test_the_sample_in_one_click_and_another_row(open_certify) -> None:
     page = open_certify()
     page.get_by_role("button", name="Take the sample").click()

@@ -21,9 +21,8 @@ from arml_core.results import shipped
 
 from ..job_requests import attack, certify, train
 from .conftest import SCREENSHOTS
-from .dashboard import settle, trace
+from .dashboard import PATIENCE, settle, trace
 
-PATIENCE = 90_000
 JOB_SECONDS = 180.0
 WIDTHS = {390: 844, 1280: 900, 1920: 1080}
 POINTS = PointsSpec("evaluation", 20)
@@ -94,6 +93,7 @@ def best_on_splice(learner: str) -> Any:
     return found[learner, method]
 
 
+@pytest.mark.smoke
 def test_it_opens_on_results_that_ship_with_the_engines_numbers(open_page) -> None:
     page = open_page("/compare")
     page.get_by_text("Splice · K = 11 · ℓ2 norm").first.wait_for()

@@ -16,9 +16,8 @@ from arml_core.jobs.paths import Paths
 from arml_core.vocabulary import radius_down
 
 from .conftest import SCREENSHOTS
-from .dashboard import settle
+from .dashboard import PATIENCE, settle
 
-PATIENCE = 120_000
 WIDTHS = {390: 844, 1280: 900}
 PICTURE = """([key, index]) => {
   const graph = document.querySelector(`.st-key-${key} .js-plotly-plot`);
@@ -32,7 +31,7 @@ def ready(page: Any) -> None:
     """Wait until nothing is being worked out any more."""
     page.locator(".st-key-inspect_trail .main-svg").first.wait_for(state="attached", timeout=PATIENCE)
     page.wait_for_function("() => !document.body.innerText.includes('⏳')", timeout=PATIENCE)
-    settle(page, PATIENCE / 1000)
+    settle(page)
 
 
 def tile(page: Any, label: str) -> str:
@@ -54,6 +53,7 @@ def digits(k: int) -> tuple[Any, arml.MahalanobisKNN]:
     return data, arml.MahalanobisKNN(k).fit(data.X_train, data.y_train)
 
 
+@pytest.mark.smoke
 def test_a_digit_its_twin_and_what_changed_are_pictures_and_the_twin_fools_predict(open_page, tmp_path) -> None:
     page = open_page("/inspect?k=1&row=7", chart=False)
     ready(page)

@@ -58,6 +58,7 @@ TABLES = """() => [...document.querySelectorAll('[data-testid=stTable] > div')].
 def test_on_a_phone_long_words_are_stacked_and_a_wide_table_shows_that_it_goes_on(open_page) -> None:
     page = open_page("/paper", 390, 844)
     page.get_by_text("What the paper observes").wait_for()
+    page.locator("table").nth(1).wait_for()
     wide, observations = page.evaluate(TABLES)
     assert observations["beyond"] == 0
     assert min(observations["cells"]) > 300

@@ -9,11 +9,10 @@ import pytest
 from arml_core.results import shipped
 
 from .conftest import SCREENSHOTS
-from .dashboard import CHART, settle
-
-PATIENCE = 60_000
+from .dashboard import CHART, PATIENCE, settle
 
 
+@pytest.mark.smoke
 def test_it_opens_on_the_summary_and_a_choice_goes_into_the_address(open_page) -> None:
     page = open_page("/paper", chart=False)
     page.locator(CHART).first.wait_for(timeout=PATIENCE)
@@ -47,7 +46,7 @@ def test_a_row_is_computed_again_and_equals_the_shipped_one(open_page) -> None:
     page = open_page("/paper?show=table1", chart=False)
     page.locator(".st-key-paper_again button").click()
     page.get_by_text(f"The radius of every one of the {len(kept):,} points is the shipped one.").wait_for(
-        timeout=2 * PATIENCE
+        timeout=PATIENCE
     )
     again = page.get_by_role("table").nth(1).inner_text()
     for radius in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
@@ -61,11 +60,11 @@ def test_a_row_is_computed_again_and_equals_the_shipped_one(open_page) -> None:
 def test_a_recomputation_can_be_cancelled_and_taken_up_again(open_page) -> None:
     page = open_page("/paper?show=table1&data=pendigits&method=arml", chart=False)
     page.locator(".st-key-paper_again button").click()
-    page.get_by_text("Training: epoch").wait_for(timeout=2 * PATIENCE)
+    page.get_by_text("Training: epoch").wait_for(timeout=PATIENCE)
     page.locator(".st-key-paper_cancel button").click()
     page.get_by_text("Stopped on request.").wait_for(timeout=PATIENCE)
     page.locator(".st-key-paper_retry button").click()
-    page.get_by_text("Training: epoch").wait_for(timeout=2 * PATIENCE)
+    page.get_by_text("Training: epoch").wait_for(timeout=PATIENCE)
     page.locator(".st-key-paper_cancel button").click()
     page.get_by_text("Stopped on request.").wait_for(timeout=PATIENCE)
 

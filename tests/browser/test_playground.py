@@ -11,7 +11,17 @@ from arml_core.figures.margin import decision_margin
 from arml_core.figures.plane_figure import ARROW, CERTIFIED, NEIGHBOURS, SELECTED, UPPER, VOTING
 from pages.components.playground.lessons import LESSONS
 
-from .dashboard import PLACE_ON_SCREEN, click_place, drag, margin_sum, settle, trace, wait_for_length, wait_for_mark
+from .dashboard import (
+    PATIENCE,
+    PLACE_ON_SCREEN,
+    click_place,
+    drag,
+    margin_sum,
+    settle,
+    trace,
+    wait_for_length,
+    wait_for_mark,
+)
 
 DRAWN_DIAMETER = """() => {
   const {graph, view} = document.querySelector('.arml-chart');
@@ -50,7 +60,7 @@ SEVEN = arml.load_dataset("seven_points")
 
 
 def wait_for_address(page, part: str) -> None:
-    page.wait_for_function("part => decodeURIComponent(location.search).includes(part)", arg=part, timeout=20_000)
+    page.wait_for_function("part => decodeURIComponent(location.search).includes(part)", arg=part, timeout=PATIENCE)
     settle(page)
 
 
@@ -63,6 +73,7 @@ def shown_radius(page, chart: int) -> str:
     return page.get_by_test_id("stMetricValue").nth(2 * chart).inner_text()
 
 
+@pytest.mark.smoke
 def test_click_a_place_and_its_certificate_is_the_engines(open_page) -> None:
     page = open_page("/playground")
     assert (
@@ -124,11 +135,11 @@ def test_the_point_under_the_mouse_says_what_it_is(open_page) -> None:
     tip = page.locator(".arml-tip").first
     assert tip.is_hidden()
     page.mouse.move(*page.evaluate(PLACE_ON_SCREEN, [0, *SEVEN.X_train[3]]))
-    tip.wait_for(state="visible", timeout=5_000)
+    tip.wait_for(state="visible", timeout=PATIENCE)
     name = SEVEN.class_names[SEVEN.y_train[3]]
     assert tip.inner_text().splitlines()[0] == f"{name}, row 3"
     page.mouse.move(5, 5)
-    tip.wait_for(state="hidden", timeout=5_000)
+    tip.wait_for(state="hidden", timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(("norm", "sign", "order"), [("l1", "ℓ1", 1), ("linf", "ℓ∞", np.inf)])
@@ -257,7 +268,7 @@ def test_arml_plays_its_training_epoch_by_epoch(open_page) -> None:
     page.get_by_role("button", name="Play").click()
     page.wait_for_function(
         "() => Number(document.querySelector('.st-key-pg_training input')?.value) >= 100",
-        timeout=20_000,
+        timeout=PATIENCE,
     )
     page.get_by_role("button", name="Pause").click()
     wait_for_address(page, "epoch=")

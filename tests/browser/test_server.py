@@ -39,6 +39,7 @@ CLIMBS = (
 ROOTS = ("/", "/static/", "/app/static/", "/media/", "/component/", "/_stcore/", "/_stcore/bidi-components/arml_chart/")
 
 
+@pytest.mark.smoke
 def test_the_settings_that_ship() -> None:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert settings["server"]["address"] == "localhost"
@@ -80,6 +81,7 @@ def test_nothing_beside_the_app_is_served(server: str, root: str) -> None:
         assert not [secret for secret in SECRETS if secret in found], (root, climb)
 
 
+@pytest.mark.smoke
 def test_it_listens_on_this_machine_alone(server: str) -> None:
     port = f"{urlsplit(server).port:04X}"
     listening = []
@@ -92,6 +94,7 @@ def test_it_listens_on_this_machine_alone(server: str) -> None:
     assert set(listening) <= {"0100007F", "00000000000000000000000001000000"}
 
 
+@pytest.mark.smoke
 def test_an_upload_needs_a_token_and_a_session_of_its_own(server: str) -> None:
     place = f"{server}/_stcore/upload_file/00000000-0000-0000-0000-000000000000/x"
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
@@ -105,6 +108,7 @@ def test_an_upload_needs_a_token_and_a_session_of_its_own(server: str) -> None:
         token.close()
 
 
+@pytest.mark.smoke
 def test_a_stranger_cannot_fetch_a_download_by_guessing(server: str) -> None:
     for guess in ("0" * 56 + ".csv", "a" * 64 + ".html", "../" + "0" * 56 + ".csv"):
         assert answer(f"{server}/media/{guess}")[0] in (400, 403, 404)

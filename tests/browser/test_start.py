@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import arml_core as arml
 from arml_core.vocabulary import radius_near
 
 
+@pytest.mark.smoke
 def test_start_shows_a_certificate_with_the_engines_number(open_page) -> None:
     page = open_page("/")
     seven = arml.load_dataset("seven_points")

@@ -21,9 +21,8 @@ from arml_core.learners.storage import load_metric
 from arml_core.vocabulary import radius_down
 
 from .conftest import SCREENSHOTS
-from .dashboard import serve, settle, stop_worker
+from .dashboard import PATIENCE, serve, settle, stop_worker
 
-PATIENCE = 60_000
 LONG = "datasets=breast_cancer&settings=arml:n_epochs:1000000"
 EPOCH = re.compile(r"Epoch ([\d,]+) of ([\d,]+)")
 
@@ -89,6 +88,7 @@ def test_a_training_moves_survives_a_reload_and_a_second_tab_and_is_cancelled_wi
     assert seconds < 1.0
 
 
+@pytest.mark.smoke
 def test_a_failed_job_shows_its_reason_and_retries(open_page) -> None:
     page = open_page("/train?datasets=moons&settings=arml:n_components:5", chart=False)
     start(page)

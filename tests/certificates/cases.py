@@ -13,6 +13,11 @@ METRICS = ("identity", "diagonal", "full", "low_rank", "rank_1", "singular", "ba
 LAYOUTS = ("gaussian", "blobs", "grid", "duplicates", "constant_feature", "singleton_class", "null_space_twins")
 
 
+def engine_threat(threat: oracles.Threat) -> ThreatModel:
+    """The oracle's threat as the engine takes it."""
+    return ThreatModel(norm=threat.norm, costs=threat.costs, frozen=list(threat.frozen) or None, box=threat.box)
+
+
 @dataclass
 class Case:
     """A training set, a metric, points to certify, and which rows do not exist for each of them."""
@@ -37,11 +42,6 @@ class Case:
         return MahalanobisKNN(n_neighbors=self.k, metric=self.M).fit(self.X, self.y)
 
     @property
-    def engine_threat(self) -> ThreatModel:
-        t = self.threat
-        return ThreatModel(norm=t.norm, costs=t.costs, frozen=list(t.frozen) or None, box=t.box)
-
-    @property
     def scale(self) -> float:
         """The size of the data: what a vanishing radius is compared with."""
         return float(np.abs(np.vstack([self.X, self.points])).max())
@@ -49,7 +49,7 @@ class Case:
     def certify(self, method: str, **options):
         knn = options.pop("knn", None) or self.fitted()
         exclude = self.exclude
-        return knn.certify(self.points, method=method, threat=self.engine_threat, exclude=exclude, **options)
+        return knn.certify(self.points, method=method, threat=engine_threat(self.threat), exclude=exclude, **options)
 
 
 def make_metric(kind: str, n_features: int, rng: np.random.Generator) -> np.ndarray:

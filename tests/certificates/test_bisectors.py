@@ -11,6 +11,7 @@ from arml_core.certificates import search
 from arml_core.certificates.bisectors import flipping_edges
 from arml_core.certificates.region_walk import PlanarProblem, walk
 from tests.certificates.test_region_walk import training_set
+from tests.more import more, seeds
 
 NORMS = (1, 2, np.inf)
 
@@ -46,9 +47,10 @@ def radius(knn, x, threat, exclude):
     return found.lower[0], found.upper[0], found
 
 
-def test_both_ways_agree(monkeypatch):
+@pytest.mark.parametrize("sixteen", seeds(5))
+def test_both_ways_agree(sixteen, monkeypatch):
     answered = 0
-    for seed in range(80):
+    for seed in range(16 * sixteen, 16 * sixteen + 16):
         case = problem(seed)
         calls = []
         with monkeypatch.context() as patch:
@@ -66,10 +68,10 @@ def test_both_ways_agree(monkeypatch):
         if np.isfinite(upper):
             assert case[0].predict(found.adversarial, exclude=case[3])[0] != found.predicted[0]
         answered += len(calls) == 1 and calls[0] is not None
-    assert answered > 50
+    assert answered > 8
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", [2, *more(1, np.inf)])
 def test_three_hundred_points_and_fifteen_neighbours_are_exact(norm):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(300, 2))
@@ -126,11 +128,12 @@ def nearest_flip(plane) -> float:
     return np.linalg.norm(moves[votes.argmax(axis=1) != plane.label], plane.norm, axis=1).min(initial=np.inf)
 
 
+@pytest.mark.parametrize("thirty", seeds(5))
 @pytest.mark.parametrize("norm", NORMS)
-def test_no_keys_within_the_error_bound_flip_nearer_than_promised(norm):
+def test_no_keys_within_the_error_bound_flip_nearer_than_promised(norm, thirty):
     """Also where two rows are a hair apart: their line may be shifted by far more than the ties along it are wide."""
     answered = 0
-    for seed in range(150):
+    for seed in range(30 * thirty, 30 * thirty + 30):
         rng = np.random.default_rng([seed, int(min(norm, 3))])
         n = int(rng.integers(4, 9))
         h = rng.normal(size=(n, 2))
@@ -148,4 +151,4 @@ def test_no_keys_within_the_error_bound_flip_nearer_than_promised(norm):
             if promised is not None:
                 assert promised.distance.min(initial=8.0) <= flips_at, seed
                 answered += np.isfinite(flips_at)
-    assert answered > 100
+    assert answered > 20

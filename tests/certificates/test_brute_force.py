@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests import oracles
+from tests.more import seeds
 
 from .cases import LAYOUTS, METRICS, Case, assert_between, make_case
 
@@ -31,17 +32,17 @@ def has_enough_for_theorem1(case: Case, label, exclude) -> bool:
     return np.sum(kept == label) >= k <= np.sum(kept != label)
 
 
-@pytest.mark.parametrize("seed", range(2 * ROUND))
+@pytest.mark.parametrize("seed", seeds(2 * ROUND))
 def test_votes_equals_all_pairs_odd_k(seed):
     check_against_oracle(make_case(seed), "votes")
 
 
-@pytest.mark.parametrize("seed", range(10_000, 10_000 + 2 * ROUND))
+@pytest.mark.parametrize("seed", seeds(2 * ROUND, 10_000))
 def test_votes_equals_all_pairs_even_k(seed):
     check_against_oracle(make_case(seed, even_k=True), "votes")
 
 
-@pytest.mark.parametrize("seed", range(20_000, 20_000 + 2 * ROUND))
+@pytest.mark.parametrize("seed", seeds(2 * ROUND, 20_000))
 def test_theorem1_equals_all_pairs(seed):
     check_theorem1(make_case(seed, max_k=9))
 
@@ -55,7 +56,7 @@ def check_theorem1(case: Case) -> None:
             case.certify("theorem1")
 
 
-@pytest.mark.parametrize("seed", range(30_000, 30_000 + 12))
+@pytest.mark.parametrize("seed", seeds(12, 30_000))
 @pytest.mark.parametrize("method", ["theorem1", "votes"])
 def test_many_training_points_equal_all_pairs(seed, method):
     """More negatives than the first candidate list holds, so that the screen really rules some out."""

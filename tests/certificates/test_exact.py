@@ -7,6 +7,7 @@ from sklearn.datasets import load_iris
 from arml_core import MahalanobisKNN, Metric, ThreatModel
 from arml_core.certificates import exact
 from tests import oracles
+from tests.more import more
 
 from .cases import LAYOUTS, METRICS, Case, assert_same_radius, make_case, make_metric
 
@@ -178,7 +179,7 @@ def test_iris_in_both_precisions(dtype):
     np.testing.assert_allclose(certificates.upper[attacked], sizes, rtol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [*more(np.float32), np.float64])
 def test_leave_one_out_on_iris_petals_equals_the_smallest_of_independent_programs(dtype):
     """Measured to a tenth of a centimetre: full of ties and of rows on top of each other."""
     X, y = load_iris(return_X_y=True)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.utils import shuffle
 
 from arml_core import MahalanobisKNN, robust_error
+from tests.more import more
 
 RESULTS = json.loads((Path(__file__).parents[2] / "data" / "paper_results.json").read_text(encoding="utf-8"))
 TABLES = {
@@ -15,7 +16,7 @@ TABLES = {
     "theorem1": {name: row["Euclidean"]["certified"] for name, row in RESULTS["table_2_knn_robust_error"].items()},
 }
 RADII = {name: np.array(row["radii"]) for name, row in RESULTS["table_2_knn_robust_error"].items()}
-SETS = ["Splice", "Pendigits", "Satimage", "USPS"]
+SETS = ["Splice", *more("Pendigits", "Satimage", "USPS")]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def test_euclidean_row(name, method, paper_set):
         assert np.all(knn.predict(certificates.adversarial[fooled]) != y_test[fooled])
 
 
-@pytest.mark.parametrize("name", ["Pendigits", "USPS"])
+@pytest.mark.parametrize("name", ["Pendigits", *more("USPS")])
 def test_votes_certifies_more_than_theorem1_on_real_data(name, paper_set):
     X, y, X_test, y_test = paper_set(name)
     knn = MahalanobisKNN(11).fit(X, y)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arml_core import MahalanobisKNN, ThreatModel
@@ -39,7 +39,6 @@ def test_votes_is_the_formula_even_where_everything_ties(problem):
     assert certificates.lower[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=60)
 @given(problems(max_n=6))
 def test_votes_is_below_the_true_radius_even_where_everything_ties(problem):
     M, X, y, x, k, threat = problem

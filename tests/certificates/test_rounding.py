@@ -8,6 +8,7 @@ import pytest
 from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.numerics.error_bounds import gamma
 from tests import oracles
+from tests.more import seeds
 
 from .cases import make_metric
 
@@ -182,39 +183,39 @@ def rational_radius_squared(weights, X, y, x, label, norm) -> Fraction:
     return min(max(squared(i, j) for i in rows if y[i] == label) for j in rows if y[j] != label)
 
 
+@pytest.mark.parametrize("seed", seeds(12))
 @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
 @pytest.mark.parametrize(
     "layout", ["plain", "clusters_far_apart", "far_negatives", "on_a_positive", "offset", "float32"]
 )
-def test_lower_is_at_most_the_radius_in_exact_arithmetic(layout, norm):
+def test_lower_is_at_most_the_radius_in_exact_arithmetic(layout, norm, seed):
     """Rounded down means down: not one unit in the last place above, whatever cancels on the way."""
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        n_features = int(rng.integers(1, 7))
-        X, y, points = rng.normal(size=(14, n_features)), np.arange(14) % 2, rng.normal(size=(3, n_features))
-        if layout == "far_clusters":
-            X[:7] += 1000.0
-            points += np.array([[1000.0], [0.0], [500.0]])
-        elif layout == "far_negatives":  # nearly all rows sit around x, the few of the other class are far away
-            y = (np.arange(14) < 2).astype(int)
-            X[:2] += 100.0
-        elif layout == "on_a_positive":
-            points = X[:3].copy()
-        elif layout == "offset":
-            X, points = X + 12345.678, points + 12345.678
-        elif layout == "float32":
-            X, points = X.astype(np.float32), points.astype(np.float32)
-        weights = 4.0 ** rng.integers(-3, 4, n_features) if seed % 2 else np.ones(n_features)
-        knn = MahalanobisKNN(metric=np.diag(weights)).fit(X, y)
-        rational = [[Fraction(float(v)) for v in row] for row in X]
-        for method in ("theorem1", "votes"):
-            certificates = knn.certify(points, method=method, threat=ThreatModel(norm=norm))
-            for b, x in enumerate(points):
-                exact = [Fraction(float(v)) for v in x]
-                ours = [Fraction(float(w)) for w in weights]
-                truth = rational_radius_squared(ours, rational, y, exact, certificates.predicted[b], norm)
-                assert Fraction(float(certificates.lower[b])) ** 2 <= truth
-                assert certificates.lower[b] >= np.sqrt(float(truth)) * (1 - 1e-6) - 1e-9
+    rng = np.random.default_rng(seed)
+    n_features = int(rng.integers(1, 7))
+    X, y, points = rng.normal(size=(14, n_features)), np.arange(14) % 2, rng.normal(size=(3, n_features))
+    if layout == "clusters_far_apart":
+        X[:7] += 1000.0
+        points += np.array([[1000.0], [0.0], [500.0]])
+    elif layout == "far_negatives":  # nearly all rows sit around x, the few of the other class are far away
+        y = (np.arange(14) < 2).astype(int)
+        X[:2] += 100.0
+    elif layout == "on_a_positive":
+        points = X[:3].copy()
+    elif layout == "offset":
+        X, points = X + 12345.678, points + 12345.678
+    elif layout == "float32":
+        X, points = X.astype(np.float32), points.astype(np.float32)
+    weights = 4.0 ** rng.integers(-3, 4, n_features) if seed % 2 else np.ones(n_features)
+    knn = MahalanobisKNN(metric=np.diag(weights)).fit(X, y)
+    rational = [[Fraction(float(v)) for v in row] for row in X]
+    for method in ("theorem1", "votes"):
+        certificates = knn.certify(points, method=method, threat=ThreatModel(norm=norm))
+        for b, x in enumerate(points):
+            exact = [Fraction(float(v)) for v in x]
+            ours = [Fraction(float(w)) for w in weights]
+            truth = rational_radius_squared(ours, rational, y, exact, certificates.predicted[b], norm)
+            assert Fraction(float(certificates.lower[b])) ** 2 <= truth
+            assert certificates.lower[b] >= np.sqrt(float(truth)) * (1 - 1e-6) - 1e-9
 
 
 @pytest.mark.parametrize("factor", [1e-150, 1e-158, 1e-161, 1e-163, 1e-170, 1e-200])

@@ -5,6 +5,7 @@ import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
 from tests import oracles
+from tests.more import seeds
 
 from .cases import METRICS, Case, make_case, make_metric, make_threat
 
@@ -35,24 +36,24 @@ def small_case(seed: int, n_features: int, k: int, norm: float) -> Case:
     return Case(M, X, y, rng.normal(size=(3, n_features)), k, oracles.Threat(norm=norm))
 
 
+@pytest.mark.parametrize("seed", seeds(8))
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("n_features", [2, 3])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
-def test_dense_directions_never_flip_below_lower(k, n_features, norm):
-    rng = np.random.default_rng(k)
-    for seed in range(8):
-        case = small_case(100 * k + seed, n_features, k, norm)
-        knn = case.fitted()
-        methods = ["votes", "theorem1"] if k == 1 else ["votes"]
-        methods += ["exact"] if k == 1 and norm == 2 else []
-        unit = directions(n_features, norm, rng)
-        for method in methods:
-            certificates = case.certify(method, knn=knn)
-            for x, lower, label in zip(case.points, certificates.lower, certificates.predicted, strict=True):
-                reach = min(lower, 100.0) * JUST_INSIDE
-                radii = np.concatenate([[1.0, 0.999, 0.9], rng.random(2)])
-                moved = (x + reach * radii[:, None, None] * unit).reshape(-1, n_features)
-                assert np.all(knn.predict(moved) == label)
+def test_dense_directions_never_flip_below_lower(k, n_features, norm, seed):
+    rng = np.random.default_rng([k, seed])
+    case = small_case(100 * k + seed, n_features, k, norm)
+    knn = case.fitted()
+    methods = ["votes", "theorem1"] if k == 1 else ["votes"]
+    methods += ["exact"] if k == 1 and norm == 2 else []
+    unit = directions(n_features, norm, rng)
+    for method in methods:
+        certificates = case.certify(method, knn=knn)
+        for x, lower, label in zip(case.points, certificates.lower, certificates.predicted, strict=True):
+            reach = min(lower, 100.0) * JUST_INSIDE
+            radii = np.concatenate([[1.0, 0.999, 0.9], rng.random(2)])
+            moved = (x + reach * radii[:, None, None] * unit).reshape(-1, n_features)
+            assert np.all(knn.predict(moved) == label)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -71,7 +72,7 @@ def test_a_grid_over_the_plane_never_flips_below_lower(k, norm):
             assert lower * JUST_INSIDE <= away.min(initial=np.inf)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_lower_is_at_most_the_true_radius(seed):
     """ε* by trying every possible set of neighbours, with costs, frozen features, boxes, even K and ties in votes."""
     rng = np.random.default_rng(seed)

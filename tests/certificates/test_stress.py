@@ -84,7 +84,7 @@ def test_two_runs_are_the_same_to_the_last_bit_and_three_threads_contradict_noth
             np.testing.assert_allclose(*(([float.fromhex(v) for v in run[name]]) for run in (one, three)), rtol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_processes_of_one_and_of_three_threads():
     wrong, summary = repeat.run_repeats(seed=0)
     assert wrong == []

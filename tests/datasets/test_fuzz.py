@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arml_core.datasets.table import MAX_BYTES, Problem, Problems, Table, read_table, select
@@ -82,7 +82,6 @@ def look_at(content: bytes, **options: Any) -> None:
 @example(b"a,b\n\x81,2\n", b"")
 @example(b"1", b"\xff\xfe\x00\x00")
 @example(b"a\r\n\x85,b", b"")
-@settings(max_examples=200, deadline=None)
 def test_random_bytes(content: bytes, bom: bytes) -> None:
     look_at(bom + content)
 
@@ -90,7 +89,6 @@ def test_random_bytes(content: bytes, bom: bytes) -> None:
 @given(st.text(max_size=200), st.sampled_from(["utf-8", "utf-16", "cp1252", "shift_jis", "utf-7"]))
 @example("x\u2028,y\n1,2\u2028\n", "utf-8")
 @example("a,b\n1,\x85\n", "utf-8")
-@settings(max_examples=150, deadline=None)
 def test_random_text_in_any_encoding(text: str, encoding: str) -> None:
     content = text.encode(encoding, "ignore")
     look_at(content)
@@ -105,7 +103,6 @@ def test_random_text_in_any_encoding(text: str, encoding: str) -> None:
 )
 @example([["", ""], ["0.0", ""]], ",", "\n", b"")
 @example([["", ""], ["", ""]], ",", "\n", b"")
-@settings(max_examples=250, deadline=None)
 def test_random_tables(rows: list[list[str]], separator: str, end: str, bom: bytes) -> None:
     content = bom + end.join(separator.join(row) for row in rows).encode("utf-8", "ignore")
     look_at(content)
@@ -117,7 +114,6 @@ def test_random_tables(rows: list[list[str]], separator: str, end: str, bom: byt
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=60, deadline=None)
 def test_a_well_formed_table_is_read_exactly(
     rows: list[tuple[float, float, str]], end: str, chance: random.Random
 ) -> None:
@@ -172,7 +168,6 @@ def test_memory_grows_with_the_file_and_no_faster(line: bytes) -> None:
 
 
 @given(st.text(max_size=60) | st.binary(max_size=60), st.sampled_from(ENCODINGS))
-@settings(max_examples=250, deadline=None)
 def test_every_codec_is_a_text_encoding_or_refused(content: str | bytes, encoding: str) -> None:
     raw = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
     try:

@@ -14,7 +14,7 @@ from .server import idx, libsvm, satimage_source, serving
 
 SMALL = ("splice", "pendigits", "satimage", "usps")
 LARGE = ("mnist", "fashion_mnist")
-EACH = [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
+EACH = [*SMALL, *(pytest.param(name, marks=pytest.mark.more) for name in LARGE)]
 
 # Euclidean test errors of 1-NN and 11-NN: on all test rows, and on the first 1000 of the paper's order.
 ERRORS = {
@@ -76,7 +76,7 @@ def test_test_rows_outside_the_unit_box_are_kept(data_folder: Path) -> None:
     assert (usps.min(), usps.max()) == pytest.approx((-0.000012, 1.2476), abs=5e-5)
 
 
-@pytest.mark.parametrize("name", ["splice", "pendigits", "satimage", pytest.param("mnist", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["splice", "pendigits", "satimage", pytest.param("mnist", marks=pytest.mark.more)])
 def test_public_files_served_again_give_the_very_same_set(
     data_folder: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

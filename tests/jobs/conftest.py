@@ -74,6 +74,13 @@ def end_worker(paths):
         eventually(lambda: not any(alive(child) for child in family))
 
 
+def pytest_collection_modifyitems(items):
+    """What the warm worker computes takes too long for `make test`; `test_road.py` is there for it."""
+    for item in items:
+        if "shared_home" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.more)
+
+
 _started = []
 
 

@@ -29,6 +29,7 @@ def sessions_share_the_processor():
     return setting.exists() and setting.read_text().strip() == "1" and os.access("/proc/self/autogroup", os.W_OK)
 
 
+@pytest.mark.more
 def test_worker_is_started_looked_at_and_stopped(home, capsys, monkeypatch):
     monkeypatch.delenv("ARML_NICE")
     command("worker", "status")
@@ -51,6 +52,7 @@ def test_worker_is_started_looked_at_and_stopped(home, capsys, monkeypatch):
     assert capsys.readouterr().out == "no worker was running\n"
 
 
+@pytest.mark.more
 def test_jobs_are_listed_shown_cancelled_retried_and_cleaned_up(warm, capsys):
     job = train(warm, "moons", "steady", {"n_steps": 100_000}).id
     eventually(lambda: warm.status(job).seconds_left is not None)
@@ -76,6 +78,7 @@ def test_jobs_are_listed_shown_cancelled_retried_and_cleaned_up(warm, capsys):
     assert "would free 0 bytes in 0 entries" in capsys.readouterr().out
 
 
+@pytest.mark.more
 def test_whoever_runs_a_shared_app_cancels_any_job(home, capsys, monkeypatch):
     monkeypatch.setenv("ARML_SHARED", "1")
     job = train(Client(owner=new_key(), start=False), "moons", "steady").id

@@ -11,7 +11,9 @@ from arml_core import load_dataset
 from arml_core.jobs import Client
 
 from ..job_requests import train
-from .conftest import PATIENCE, end_worker, eventually
+from .conftest import PATIENCE, end_worker
+
+pytestmark = pytest.mark.more
 
 MOUNT = shutil.which("mount")
 
@@ -48,24 +50,6 @@ def fill(folder):
             except OSError:
                 continue
     return path
-
-
-def test_full_disk_fails_the_job_with_the_reason_and_frees_itself(disk):
-    client = Client()
-    done = train(client, "moons", "steady", {"n_steps": 3}).id
-    assert client.wait(done, PATIENCE).state == "done"
-    job = train(client, "digits", "steady", {"n_steps": 100, "pause": 0.02}).id
-    eventually(lambda: client.status(job).done)
-    ballast = fill(disk)
-    status = client.wait(job, PATIENCE)
-    assert status.state == "failed"
-    assert "No space left on device" in status.reason or "disk is full" in status.reason
-    assert client.run(done).n_iter_ == 3
-    assert Client(start=False).status(done).state == "done"
-    assert not list(client.store.paths.root.rglob("*.tmp"))
-    ballast.unlink()
-    client.retry(job)
-    assert client.wait(job, PATIENCE).state == "done"
 
 
 def test_asking_on_a_full_disk_is_refused_in_words(disk):

@@ -29,6 +29,7 @@ def nowhere(home, monkeypatch):
         yield home, folder
 
 
+@pytest.mark.more
 def test_without_file_and_network_the_job_says_so_and_a_retry_takes_the_file(nowhere):
     home, folder = nowhere
     client = Client()

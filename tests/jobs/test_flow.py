@@ -116,7 +116,7 @@ def test_partial_radii_appear_while_it_runs_and_are_final(warm):
     assert warm.wait(job, PATIENCE).state == "done"
     whole = warm.radii(job)
     assert np.array_equal(whole.lower[some.index], some.lower)
-    eventually(lambda: not warm.store.paths.work_of(job).exists())
+    eventually(lambda: not warm.store.paths.unfinished_of(job).exists())
 
 
 def test_failure_has_a_reason_and_a_log(warm):
@@ -241,7 +241,7 @@ def test_the_worker_forgets_what_ended_or_was_set_aside_long_ago(client):
         client.cancel(job)
         with client.store.database.writing() as connection:
             connection.execute("UPDATE jobs SET finished = ? WHERE id = ?", (now - days * DAY, job))
-        left[days] = [client.store.paths.work_of(job) / "part.npz", client.store.paths.damaged / f"{job}.npz.1"]
+        left[days] = [client.store.paths.unfinished_of(job) / "part.npz", client.store.paths.damaged / f"{job}.npz.1"]
         for path in left[days]:
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(b"x")

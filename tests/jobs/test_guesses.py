@@ -64,7 +64,7 @@ def near(names):
 
 
 @pytest.mark.fuzz
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_guess_gives_anything_of_others_away(hers, data):
     guess = data.draw(near(hers))

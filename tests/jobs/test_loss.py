@@ -18,6 +18,8 @@ from .busy import N_POINTS, SEED, TRAINING, in_the_middle
 from .conftest import PATIENCE, alive, child_of_job, children_of, eventually, kill, run_python
 from .learners import Steady
 
+pytestmark = pytest.mark.more
+
 
 @pytest.fixture
 def busy(home):

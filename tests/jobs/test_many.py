@@ -2,10 +2,14 @@
 
 import sqlite3
 
+import pytest
+
 from arml_core.jobs import Client
 from arml_core.jobs.states import ACTIVE
 
 from .conftest import PATIENCE, eventually, run_python
+
+pytestmark = pytest.mark.more
 
 N_JOBS, N_CLIENTS = 200, 8
 N_PROCESSES = 2

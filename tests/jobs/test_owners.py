@@ -139,7 +139,7 @@ def test_key_is_not_kept(visitors, upload):
     ann.store.database.truncate_log()
     content = b"".join(path.read_bytes() for path in ann.store.paths.root.rglob("*") if path.is_file())
     assert KEYS["ann"].encode() not in content
-    assert all(not path.stat().st_mode & 0o077 for path in [ann.store.paths.root, ann.store.paths.contents])
+    assert all(not path.stat().st_mode & 0o077 for path in [ann.store.paths.root, ann.store.paths.inputs])
 
 
 def test_short_key_is_refused(visitors):
@@ -173,7 +173,7 @@ def test_expired_upload_is_gone_with_all_that_came_of_it(visitors, upload, monke
         with pytest.raises(UnknownJob):
             ann.status(job)
         assert not ann.store.paths.result(job).exists()
-    assert not [path for path in ann.store.paths.contents.rglob("*.npz") if path.parent != ann.store.paths.contents]
+    assert not [path for path in ann.store.paths.inputs.rglob("*.npz") if path.parent != ann.store.paths.inputs]
 
 
 def test_uploads_are_kept_seven_days_by_default(visitors, upload):

@@ -19,7 +19,6 @@ from arml_core.jobs.reporter import Reporter
 from arml_core.jobs.run_job import JobContext, run_job
 from arml_core.jobs.shards import shards
 from arml_core.jobs.spec import EvaluationSpec, canonical, key_of, spec_from
-from arml_core.jobs.store import database as database_module
 from arml_core.jobs.store import schema
 from arml_core.jobs.store.database import Database
 from arml_core.jobs.store.queue import Queue
@@ -317,6 +316,7 @@ def test_database_that_is_none_is_refused_in_words(client):
         Client(start=False)
 
 
+@pytest.mark.more
 def test_two_processes_may_create_the_store_at_once(home):
     code = """
 from arml_core.jobs import Client
@@ -350,25 +350,24 @@ def test_a_moment_of_somebody_elses_lock_is_waited_for(tmp_path, monkeypatch):
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(sqlite3.OperationalError) as busy:
         other.execute("BEGIN EXCLUSIVE")
-    errors, opened = [busy.value, busy.value], Database._open_for_writing
+    errors, opened = [busy.value, busy.value], Database._open_writer
 
     def sometimes(database):
         if errors:
             raise errors.pop()
         return opened(database)
 
-    monkeypatch.setattr(Database, "_open_for_writing", sometimes)
+    monkeypatch.setattr(Database, "_open_writer", sometimes)
     (tmp_path / "store.sqlite").touch()
     assert not Database(tmp_path / "store.sqlite").read_only
     assert errors == []
 
 
-def test_store_that_stays_locked_is_said_to_be_busy(tmp_path, monkeypatch):
-    monkeypatch.setattr(database_module, "BUSY_MS", 50)
+def test_store_that_stays_locked_is_said_to_be_busy(tmp_path):
     holder = sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StoreError, match="busy"):
-        Database(tmp_path / "store.sqlite")
+        Database(tmp_path / "store.sqlite", patience=0.05)
     holder.close()
 
 
@@ -409,7 +408,7 @@ def test_given_metric_whose_file_is_lost_is_put_back(client):
 def test_rows_finished_in_other_blocks_are_taken_over(client):
     """An interrupted evaluation may go on in a version that cuts the rows elsewhere."""
     job = certify(client, client.add_metric("moons", np.eye(2)).id, 3).id
-    workspace = Workspace(client.store.paths.work_of(job))
+    workspace = Workspace(client.store.paths.unfinished_of(job))
     whole = compute(client)
     workspace.remove()
     for rows in (np.arange(0, 11), np.arange(9, 13)):

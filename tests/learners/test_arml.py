@@ -13,6 +13,7 @@ from arml_core.learners.arml import ARML
 from arml_core.learners.euclidean import Euclidean
 from arml_core.learners.nca import NCA
 from arml_core.learners.triplets import LOSSES
+from tests.more import seeds
 
 from .data import SEVEN_X, SEVEN_Y, blobs, noisy
 
@@ -33,7 +34,7 @@ def rivals() -> tuple[float, float]:
     return leave_one_out_radius(Euclidean()), leave_one_out_radius(NCA())
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_seven_points_make_the_point_of_figure_1(seed, rivals):
     euclidean, nca = rivals
     radius = leave_one_out_radius(ARML(random_state=seed))
@@ -47,6 +48,7 @@ def test_unsampled_objective_is_at_least_as_good_on_the_seven_points(rivals):
     assert unsampled > leave_one_out_radius(ARML(random_state=0)) - 0.01
 
 
+@pytest.mark.more
 @needs_data
 def test_splice_gives_the_papers_rows():
     data = arml.load_dataset("splice")

@@ -23,6 +23,7 @@ from arml_core.learners.lmnn import LMNN, LMNNTerm
 from arml_core.learners.nca import NCA, NCATerm
 from arml_core.learners.neighbours import SortedByClass
 from arml_core.learners.pairwise import PairObjective
+from tests.fitted import fitted
 
 from .data import blobs
 
@@ -151,6 +152,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.more
 def test_metric_learn_is_needed_by_its_backend_alone():
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_METRIC_LEARN], cwd=ROOT, capture_output=True, text=True, check=True
@@ -239,28 +241,35 @@ def digits() -> tuple[np.ndarray, ...]:
     return (X[:900] / 16, y[:900], X[900:] / 16, y[900:], np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5]))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("load", [digits, splice], ids=lambda load: load.__name__)
 def test_nca_agrees_with_metric_learn(load):
     X, y, *test = load()
-    ours, theirs = (NCA(backend=backend).fit(X, y) for backend in ("native", "metric-learn"))
+    ours, theirs = (fitted(NCA(backend=backend), X, y) for backend in ("native", "metric-learn"))
     assert nca_objective(X, y, ours.components_) <= 0.99 * nca_objective(X, y, theirs.components_)
     assert np.abs(robust_errors(ours, X, y, *test) - robust_errors(theirs, X, y, *test)).max() <= 0.02
 
 
+@pytest.mark.more
 def test_splice_gives_the_papers_nca_row():
     X, y, *test = splice()
-    assert_allclose(robust_errors(NCA().fit(X, y), X, y, *test), [0.130, 0.252, 0.404, 0.584, 0.733, 0.836], atol=0.01)
+    assert_allclose(
+        robust_errors(fitted(NCA(backend="native"), X, y), X, y, *test),
+        [0.130, 0.252, 0.404, 0.584, 0.733, 0.836],
+        atol=0.01,
+    )
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("load", [digits, splice], ids=lambda load: load.__name__)
 def test_stochastic_nca_comes_near_the_full_solver(load):
     X, y = load()[:2]
-    full = NCA().fit(X, y)
+    full = fitted(NCA(backend="native"), X, y)
     batches = NCA(solver="stochastic", batch_size=200, random_state=0).fit(X, y)
     assert nca_objective(X, y, batches.components_) <= 0.99 * nca_objective(X, y, full.components_)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("load", [digits, splice], ids=lambda load: load.__name__)
 def test_lmnn_agrees_with_metric_learn(load):
     """Ties among integer-valued features make each choose other targets: each objective is for its own."""

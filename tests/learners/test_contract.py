@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import arml_core as arml
 from arml_core.learners.euclidean import Euclidean
 from arml_core.learners.lfda import LFDA
+from tests.fitted import fitted
 
 from .data import blobs, every_learner, name_of
 
@@ -37,7 +38,7 @@ class TestMahalanobisContract:
     """The expectations of metric-learn's test_mahalanobis_mixin, test_base_metric and test_sklearn_compat."""
 
     def test_components_and_matrix(self, learner, data):
-        learner = clone(learner).fit(*data)
+        learner = fitted(learner, *data)
         g, m = learner.components_, learner.get_mahalanobis_matrix()
         assert g.ndim == 2
         assert g.shape[1] == 5
@@ -48,21 +49,21 @@ class TestMahalanobisContract:
 
     def test_transform_is_the_linear_embedding(self, learner, data):
         X, y = data
-        learner = clone(learner).fit(X, y)
+        learner = fitted(learner, X, y)
         assert_allclose(learner.transform(X), X @ learner.components_.T)
         assert_allclose(learner.transform(2 * X + 1), 2 * learner.transform(X) + learner.transform(np.ones((1, 5))))
         assert_allclose(clone(learner).fit_transform(X, y), learner.transform(X))
 
     def test_pair_distance_is_the_distance_after_transform(self, learner, data):
         X, y = data
-        learner = clone(learner).fit(X, y)
+        learner = fitted(learner, X, y)
         pairs = np.stack([X[:20], X[20:40]], axis=1)
         distance = learner.pair_distance(pairs)
         assert_allclose(distance, np.linalg.norm(learner.transform(X[:20]) - learner.transform(X[20:40]), axis=1))
 
     def test_pair_distance_is_a_pseudo_metric(self, learner, data):
         X, y = data
-        learner = clone(learner).fit(X, y)
+        learner = fitted(learner, X, y)
         n = 12
         pairs = np.array([[X[i], X[j]] for i in range(n) for j in range(n)])
         d = learner.pair_distance(pairs).reshape(n, n)
@@ -73,7 +74,7 @@ class TestMahalanobisContract:
 
     def test_get_metric_is_the_formula_and_feeds_scikit_learn(self, learner, data):
         X, y = data
-        learner = clone(learner).fit(X, y)
+        learner = fitted(learner, X, y)
         metric = learner.get_metric()
         u, v = X[0], X[1]
         m = learner.get_mahalanobis_matrix()
@@ -85,7 +86,7 @@ class TestMahalanobisContract:
 
     def test_get_metric_is_independent_of_a_later_fit(self, learner, data):
         X, y = data
-        learner = clone(learner).fit(X, y)
+        learner = fitted(learner, X, y)
         metric = learner.get_metric()
         before = metric(X[0], X[1])
         learner.components_ *= 2
@@ -95,12 +96,12 @@ class TestMahalanobisContract:
     def test_lists_are_accepted_like_arrays(self, learner, data):
         X, y = data
         from_lists = clone(learner).fit(X.tolist(), y.tolist())
-        assert_allclose(from_lists.components_, clone(learner).fit(X, y).components_)
+        assert_allclose(from_lists.components_, fitted(learner, X, y).components_)
 
     def test_string_labels_are_accepted(self, learner, data):
         X, y = data
         named = clone(learner).fit(X, np.array(["a", "b", "c"])[y])
-        assert_allclose(named.components_, clone(learner).fit(X, y).components_)
+        assert_allclose(named.components_, fitted(learner, X, y).components_)
         assert named.classes_.tolist() == ["a", "b", "c"]
 
     def test_unfitted_learner_says_so(self, learner, data):
@@ -115,7 +116,7 @@ class TestMahalanobisContract:
                 call()
 
     def test_pairs_of_the_wrong_width_are_refused(self, learner, data):
-        learner = clone(learner).fit(*data)
+        learner = fitted(learner, *data)
         with pytest.raises(ValueError, match=r"pairs must be of shape \(n_pairs, 2, 5\); got \(1, 2, 4\)"):
             learner.pair_distance(np.zeros((1, 2, 4)))
 
@@ -126,7 +127,7 @@ class TestMahalanobisContract:
 
     def test_feeds_the_certifier(self, learner, data):
         X, y = data
-        knn = arml.MahalanobisKNN(n_neighbors=1, metric=clone(learner).fit(X, y)).fit(X, y)
+        knn = arml.MahalanobisKNN(n_neighbors=1, metric=fitted(learner, X, y)).fit(X, y)
         radius = knn.certify(X, y, method="exact").lower
         assert radius.shape == (45,)
         assert (radius > 0).all()  # each training point is its own nearest neighbour
@@ -135,7 +136,7 @@ class TestMahalanobisContract:
 @pytest.mark.parametrize("learner", ITERATIVE)
 def test_cancelled_fit_raises_and_keeps_the_old_metric(learner, data):
     X, y = data
-    learner = clone(learner).fit(X, y)
+    learner = fitted(learner, X, y)
     before = learner.components_.copy()
 
     def stop(done, total, info):

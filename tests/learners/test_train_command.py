@@ -78,6 +78,7 @@ def test_existing_file_is_kept_unless_forced(tmp_path):
     assert load_metric(path).metric.is_identity
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("learner", ["arml", "lmnn"])
 def test_ctrl_c_in_the_middle_says_so_and_leaves_nothing(learner, tmp_path):
     """A real process with a terminal's signal; the file that was there stays as it was."""

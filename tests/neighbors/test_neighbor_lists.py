@@ -4,12 +4,13 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.neighbors.neighbor_lists import HEAD, LARGE_BYTES, TRY_AGAIN, NeighborListPredictor
 from arml_core.neighbors.point_set import PointSet
+from tests.point_sets import references_of
 
 
 def problem(seed, n_train, n_features, n_classes, kind):
@@ -48,8 +49,8 @@ def predictors(x, y, metric, k, n_walkers, exclude, with_tails=False):
             return super().predict(points, members)
 
     with mock.patch("arml_core.neighbors.neighbor_lists.LARGE_BYTES", 0 if with_tails else LARGE_BYTES):
-        lists = NeighborListPredictor(Counted(knn._references, k, *walkers))
-    return PointSet(knn._references, k, *walkers).predict, lists, asked
+        lists = NeighborListPredictor(Counted(references_of(knn), k, *walkers))
+    return PointSet(references_of(knn), k, *walkers).predict, lists, asked
 
 
 @given(
@@ -62,7 +63,6 @@ def predictors(x, y, metric, k, n_walkers, exclude, with_tails=False):
     stride=st.sampled_from([1e-6, 1e-2, 0.1, 0.3, 30.0]),
     with_tails=st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
 def test_walkers_get_the_classifiers_answers(seed, n_features, n_classes, k, kind, leave_out, stride, with_tails):
     n_walkers = 12
     x, y, metric = problem(seed, 260, n_features, n_classes, kind)

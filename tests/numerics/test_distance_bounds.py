@@ -7,6 +7,7 @@ import torch
 import arml_core.numerics.distance_bounds as screen_module
 from arml_core import MahalanobisKNN
 from arml_core.numerics.distance_bounds import DistanceBounds, power_of_two
+from tests.point_sets import references_of
 
 
 def true_squares(u: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -84,8 +85,8 @@ def test_what_the_screen_decides_alone_is_the_set_of_the_nearest(shape, k):
     elif shape == "offset":
         x, queries = x + 1000, queries + 1000
     knn = MahalanobisKNN(k, metric=np.diag([1.0, 2.0, 0.5, 1.0])).fit(x, np.arange(60) % 3)
-    sets, decided = knn._references.nearest_sets(queries, k)
-    nearest = knn._references.nearest(queries, k)[1]
+    sets, decided = references_of(knn).nearest_sets(queries, k)
+    nearest = references_of(knn).nearest(queries, k)[1]
     np.testing.assert_array_equal(np.sort(sets[decided], axis=1), np.sort(nearest[decided], axis=1))
     if shape == "cloud" and k < 60:
         assert decided.mean() > 0.9

@@ -11,14 +11,14 @@ from arml_core import MahalanobisKNN, Metric
 def crowd():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 20)), rng.integers(3, size=3000)
-    return MahalanobisKNN(5).fit(X, y), rng.normal(size=(2000, 20))
+    return X, y, MahalanobisKNN(5).fit(X, y), rng.normal(size=(2000, 20))
 
 
 def test_half_precision_around_the_call_changes_nothing(crowd):
-    knn, x = crowd
+    X, y, knn, x = crowd
     predicted, certified = knn.predict(x), knn.certify(x)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        fitted = MahalanobisKNN(5).fit(knn._references.x, knn.classes_[knn._references.label])
+        fitted = MahalanobisKNN(5).fit(X, y)
         np.testing.assert_array_equal(fitted.predict(x), predicted)
         np.testing.assert_allclose(fitted.certify(x).lower, certified.lower, rtol=1e-12)
         np.testing.assert_array_equal(knn.kneighbors(x)[1], fitted.kneighbors(x)[1])
@@ -26,7 +26,7 @@ def test_half_precision_around_the_call_changes_nothing(crowd):
 
 
 def test_coarser_products_are_for_the_callers_own_work(crowd):
-    knn, x = crowd
+    _, _, knn, x = crowd
     seen = []
     torch.set_float32_matmul_precision("medium")
     try:
@@ -38,7 +38,7 @@ def test_coarser_products_are_for_the_callers_own_work(crowd):
 
 
 def test_another_default_type_changes_nothing(crowd):
-    knn, x = crowd
+    _, _, knn, x = crowd
     before = knn.attack(x[:5], method="boundary", steps=20)
     torch.set_default_dtype(torch.float64)
     try:

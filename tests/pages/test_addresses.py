@@ -302,7 +302,14 @@ SEVERAL: Mapping[str, tuple[dict[str, str | list[str]], ...]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("page", "query"), [(page, query) for page, found in SEVERAL.items() for query in found])
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        pytest.param(page, query, marks=pytest.mark.more if nth else ())
+        for page, found in SEVERAL.items()
+        for nth, query in enumerate(found)
+    ],
+)
 def test_a_page_opens_at_a_hostile_address(page: str, query: dict[str, str | list[str]]) -> None:
     shown = opened(page, query)
     for element in shown.markdown:
@@ -310,10 +317,10 @@ def test_a_page_opens_at_a_hostile_address(page: str, query: dict[str, str | lis
         assert "<script>" not in element.value
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.fuzz
-@pytest.mark.parametrize("page", NAMES)
-@settings(max_examples=20, phases=[Phase.generate], suppress_health_check=list(HealthCheck))  # shrinking takes minutes
+@settings(phases=[Phase.generate], suppress_health_check=list(HealthCheck))  # shrinking takes minutes
 @given(st.data())
-def test_a_page_opens_at_any_address(page: str, data: st.DataObject) -> None:
+def test_a_page_opens_at_any_address(data: st.DataObject) -> None:
+    page = data.draw(st.sampled_from(sorted(NAMES)))
     opened(page, data.draw(addresses(page)))

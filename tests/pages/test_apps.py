@@ -21,6 +21,7 @@ from pages.components.playground.view import DEFAULT
 from pages.components.shell import PAGES
 from pages.components.store import open_store
 from pages.components.visitor import GIVEN, PRIVATE
+from tests.more import more
 
 from ..job_requests import train
 from .app import ROOT, address, alone
@@ -80,8 +81,8 @@ def test_start_lists_a_visitors_own_jobs_and_keeps_their_key(monkeypatch) -> Non
     open_store.clear()
 
 
-@pytest.mark.parametrize("hide", [{}, {"hide": "steps"}])
-@pytest.mark.parametrize("name", ["app", *(f"pages/{name}" for name, _ in PAGES[1:])])
+@pytest.mark.parametrize("hide", [{}, *more({"hide": "steps"})])
+@pytest.mark.parametrize("name", ["app", *more(*(f"pages/{name}" for name, _ in PAGES[1:]))])
 def test_every_page_says_once_that_an_address_with_a_key_is_private(name: str, hide: dict, monkeypatch) -> None:
     monkeypatch.setenv("ARML_SHARED", "1")
     open_store.clear()
@@ -267,10 +268,12 @@ def test_another_preset_drops_the_edits_and_opens_on_the_point_that_its_link_ope
     "change",
     [
         lambda app: app.selectbox(key="pg_data").set_value("circles"),
-        lambda app: app.slider(key="pg_n").set_value(6),
-        lambda app: app.number_input(key="pg_seed").set_value(1),
-        lambda app: app.selectbox(key="pg_lesson").set_value("fooled"),
-        lambda app: app.query_params.__setitem__("data", "xor"),
+        *more(
+            lambda app: app.slider(key="pg_n").set_value(6),
+            lambda app: app.number_input(key="pg_seed").set_value(1),
+            lambda app: app.selectbox(key="pg_lesson").set_value("fooled"),
+            lambda app: app.query_params.__setitem__("data", "xor"),
+        ),
     ],
 )
 def test_a_picked_point_and_a_refusal_go_with_the_points_they_are_about(change) -> None:
@@ -306,7 +309,7 @@ def test_numbers_choose_a_place_without_a_mouse() -> None:
     assert address(app) == {"at": "0.5_-0.07"}
 
 
-@pytest.mark.parametrize("lesson", ["fooled", "metric", "promise"])
+@pytest.mark.parametrize("lesson", ["fooled", *more("metric", "promise")])
 def test_a_lesson_goes_step_by_step_and_ends_in_free_play(lesson: str) -> None:
     app = page("pages/playground")
     app.selectbox(key="pg_lesson").set_value(lesson).run()

@@ -34,6 +34,8 @@ from tests.test_report import certified, data_of
 from .app import ROOT, address
 from .test_certify import SAMPLES, certifiable, page, said
 
+pytestmark = pytest.mark.more
+
 PATIENCE = 120
 LABEL = '{"label":"state"}'
 

@@ -79,6 +79,7 @@ def test_arrays_of_a_plain_figure_are_packed_and_mean_the_same() -> None:
     assert trace["x"] == {"dtype": "f8", "bdata": go.Figure(spec).to_dict()["data"][0]["x"]["bdata"]}
 
 
+@pytest.mark.release
 def test_the_library_is_plotlys_own_of_the_version_the_package_speaks() -> None:
     script = (ASSETS / SCRIPT).read_bytes()
     digest = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"

@@ -46,6 +46,7 @@ print(torch.get_num_threads(), *{pool["num_threads"] for pool in threadpoolctl.t
 """
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(("asked", "got"), [(None, 1), ("2", min(2, cores()))])
 def test_a_visitors_script_has_one_thread_unless_the_host_wants_more(asked: str | None, got: int) -> None:
     others = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}

@@ -49,6 +49,7 @@ class Recorder:
         """Nobody looks."""
 
 
+@pytest.mark.more
 def test_networks_are_jobs_too(client, tmp_path):
     """Asked for twice, computed once; the radii are those of the same network trained here."""
     curves = [
@@ -75,6 +76,7 @@ def test_networks_are_jobs_too(client, tmp_path):
         assert read_results(tmp_path / "network.npz")[0].describe_method() == evaluation.describe_method()
 
 
+@pytest.mark.more
 def test_figure_2_keeps_what_it_computes_and_goes_on(client, tmp_path, monkeypatch):
     monkeypatch.setattr(figure2, "DATASETS", ("iris",))
     display = Recorder()
@@ -90,6 +92,7 @@ def test_figure_2_keeps_what_it_computes_and_goes_on(client, tmp_path, monkeypat
     assert all("kept already" in line for line in display.lines)
 
 
+@pytest.mark.more
 def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
     points = PointsSpec("evaluation", 12)
     steps = [
@@ -116,6 +119,7 @@ def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
     np.testing.assert_array_equal(read_results(tmp_path / "again" / "iris-arml.npz")[0].radii.lower, exact.radii.lower)
 
 
+@pytest.mark.more
 def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client, tmp_path):
     """Also where training it again would give another one: results that are there stay."""
     points, few = PointsSpec("evaluation", 12), {"n_epochs": 20}
@@ -148,6 +152,7 @@ def test_a_kept_metric_is_evaluated_under_its_name_and_not_trained_again(client,
     assert kept_metric(tmp_path, "iris", changed.training(data.fingerprint)) is None
 
 
+@pytest.mark.more
 def test_what_fails_is_named_and_the_rest_goes_on(client, tmp_path):
     """Theorem 1 needs six points on each side, which a class of seven points' toy does not have."""
     steps = [
@@ -161,6 +166,7 @@ def test_what_fails_is_named_and_the_rest_goes_on(client, tmp_path):
     assert len(read_results(tmp_path / "seven_points-euclidean.npz")) == 1
 
 
+@pytest.mark.more
 def test_from_a_shell_on_splice(client, paper_data, tmp_path):
     """A clean start: nothing but the checkout, the data and an empty home."""
     command = [sys.executable, "-m", "arml_core", "reproduce", "table2", "--quick", "--dataset", "splice"]

@@ -10,6 +10,7 @@ from typing import IO, TypeAlias
 
 import charset_normalizer
 
+from ...untrusted import check_regular_file
 from . import problems
 from .problems import Problem, quoted
 
@@ -67,6 +68,7 @@ def read_bytes(source: Source, limit: int = MAX_BYTES) -> bytes | Problem:
         size = memoryview(source).nbytes
         return problems.too_large(size, limit) if size > limit else bytes(source)
     if isinstance(source, (str, os.PathLike)):
+        check_regular_file(source)
         with open(source, "rb") as file:
             return _read_file(file, limit)
     return _read_file(source, limit)

@@ -189,18 +189,34 @@ class Queue:
         return state
 
     def wait_for_run(self, job: str, lease: str, run: str, note: str) -> None:
-        """The run's file turned out to be damaged: compute the run again first, then this job."""
+        """The run's file turned out to be damaged: compute the run again first, then this job.
+
+        If a cancel came in between, the job ends with it, and nobody needs the run.
+        """
         with self._database.writing() as connection:
-            connection.execute(
-                "UPDATE jobs SET state = 'queued', sha256 = NULL, attempt = 0, note = ?, finished = NULL "
-                "WHERE id = ? AND state = 'done'",
-                (note, run),
-            )
-            connection.execute(
+            waits = connection.execute(
                 "UPDATE jobs SET state = 'queued', lease = NULL, attempt = attempt - 1, note = ? "
                 "WHERE id = ? AND lease = ? AND state = 'running'",
                 (note, job, lease),
             )
+            if waits.rowcount:
+                connection.execute(
+                    "UPDATE jobs SET state = 'queued', sha256 = NULL, attempt = 0, note = ?, finished = NULL "
+                    "WHERE id = ? AND state = 'done'",
+                    (note, run),
+                )
+            else:
+                connection.execute(
+                    "UPDATE jobs SET state = ?, lease = NULL, finished = ? WHERE id = ? AND lease = ? AND state = ?",
+                    (CANCELLED, time.time(), job, lease, CANCELLING),
+                )
+
+    def held_leases(self) -> dict[str, str]:
+        """The lease of every job that is running or being cancelled, with the job."""
+        rows = self._database.rows(
+            "SELECT id, lease FROM jobs WHERE state IN (?, ?) AND lease IS NOT NULL", (RUNNING, CANCELLING)
+        )
+        return {row["lease"]: row["id"] for row in rows}
 
 
 def _fail_orphans(connection: sqlite3.Connection) -> None:

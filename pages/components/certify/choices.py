@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
 from arml_core.certificates import METHODS
+from arml_core.datasets.scaling import ScalingKind
 from arml_core.datasets.table.encoding import text_encoding
 from arml_core.learners.registry import LEARNERS, LearnerEntry
 from arml_core.vocabulary import NORMS, VERDICTS
@@ -48,7 +49,7 @@ class CertifyView:
     qread: Mapping[str, Any] = field(default_factory=dict)
     use: Mapping[str, Any] = field(default_factory=dict)
     quse: Mapping[str, Any] = field(default_factory=dict)
-    scaling: str = "minmax"
+    scaling: ScalingKind = "minmax"
     frozen: tuple[str, ...] = ()
     size: str = "scaled"
     costs: Mapping[str, float] = field(default_factory=dict)
@@ -72,7 +73,7 @@ def _encoding(value: Any) -> str:
     return text_encoding(value) if isinstance(value, str) else _refuse()
 
 
-def _refuse() -> Any:
+def _refuse() -> NoReturn:
     raise ValueError("that is not one of its values")
 
 
@@ -93,7 +94,7 @@ def _separator(value: Any) -> str:
 
 
 def _decimal(value: Any) -> str:
-    return value if value in (".", ",") else _refuse()
+    return _text(value) if value in (".", ",") else _refuse()
 
 
 def _cost(value: Any) -> float:

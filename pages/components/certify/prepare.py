@@ -12,6 +12,7 @@ import streamlit as st
 
 import arml_core as arml
 from arml_core.datasets import Dataset
+from arml_core.datasets.scaling import ScalingKind
 from arml_core.datasets.table import (
     Layout,
     Problems,
@@ -60,18 +61,19 @@ def prepare(view: CertifyView, sources: Sources) -> PreparedTable:
     """Choose columns of the files as asked; call it when `sources` are ready."""
     owner = read_client().visitor.tag
     none = Problems()
+    dataset: Dataset | None = None
+    layout: Layout | None = None
     if view.mode == "run":
         assert sources.dataset is not None
         dataset, layout, found = sources.dataset, layout_of(sources.dataset), none
     else:
-        chosen = _select(view.file, owner, _key(view.read), _key(view.use), view.scaling)
-        dataset = None
-        if chosen.data is not None:
+        data, found = _select(view.file, owner, _key(view.read), _key(view.use), view.scaling)
+        if data is not None:
             assert sources.reference is not None
             dataset = _dataset(view.file, owner, sources.reference.title, _key(view.read), _key(view.use), view.scaling)
-        layout, found = (chosen.data.layout if chosen.data is not None else None), chosen.problems
+            layout = data.layout
         if view.mode == "one":
-            return PreparedTable(dataset, layout, chosen.data, True, found, none)
+            return PreparedTable(dataset, layout, data, True, found, none)
     if layout is None or dataset is None or not usable(sources.query):
         return PreparedTable(dataset, layout, None, False, found, none)
     rows, more = _query(view.query, owner, _key(view.qread), _key(view.quse), layout.to_json())
@@ -94,16 +96,16 @@ def known_options(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
-def _select(file: str, owner: str, read: str, use: str, scaling: str) -> SelectResult:
+def _select(file: str, owner: str, read: str, use: str, scaling: ScalingKind) -> SelectResult:
     table = load(file, json.loads(read)).table
     assert table is not None
     options = known_options(table, json.loads(use))
     options.pop("labelled", None)  # rows that vote need labels
-    return select(table, scaling=scaling, **options)  # type: ignore[arg-type]
+    return select(table, scaling=scaling, **options)
 
 
 @st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
-def _dataset(file: str, owner: str, title: str, read: str, use: str, scaling: str) -> Dataset:
+def _dataset(file: str, owner: str, title: str, read: str, use: str, scaling: ScalingKind) -> Dataset:
     """One object per choice: its fingerprint is then computed once."""
     data = _select(file, owner, read, use, scaling).data
     assert data is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arml_core.jobs import RunSpec
+from arml_core.jobs import EvaluationSpec, RunSpec
 from arml_core.jobs.python_lines import dataset_lines, keywords, script
 
 from .choices import CertifyView
@@ -15,7 +15,10 @@ from .sources import Sources
 
 def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
     """A script that runs as it stands in a folder with the files and prints each row's line, answer and interval."""
-    spec, attack = work.spec, work.attack
+    spec, upper = work.spec, "found.upper"
+    if work.attack is not None:
+        assert isinstance(work.attack.spec, EvaluationSpec)
+        upper = f"{work.attack.spec.python()}.upper"
     return script(
         [
             *_table_lines(view, sources, work),
@@ -23,7 +26,7 @@ def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
             *spec.python_lines(),
             *spec.points.python_lines(),
             f"found = {spec.python()}",
-            "upper = found.upper" if attack is None else f"upper = {attack.spec.python()}.upper",
+            f"upper = {upper}",
             "for line, answer, *interval in zip(rows.lines, found.predicted, found.lower, upper):",
             "    print(line, layout.class_names[answer], *interval)",
         ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from arml_core.comparison import ATTACKS, BEST, CERTIFICATES, NONE
+from arml_core.attacks import METHODS as ATTACKS
+from arml_core.comparison import BEST, CERTIFICATES, NONE
 from arml_core.vocabulary import NORMS
 
 from ..address import Choices, flag, one_of, real, several_of, whole

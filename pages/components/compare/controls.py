@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.comparison import ATTACKS, BEST, CERTIFICATES, NONE
+from arml_core.attacks import METHODS as ATTACKS
+from arml_core.comparison import BEST, CERTIFICATES, NONE
 from arml_core.vocabulary import METHOD_WORDS, NO_ATTACK, NORM_HELP, norm_name
 
 from .catalogue import RunCatalogue

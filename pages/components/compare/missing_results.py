@@ -80,7 +80,7 @@ def _evaluate(run: Run, k: int, norm: str, certificate: str, attack: str | None,
             part = chart.setting.part
         else:
             part = "evaluation" if len(client.dataset(run.job.dataset).X_test) else "train"
-        points = PointsSpec(part, n)  # type: ignore[arg-type]
+        points = PointsSpec(part, n)
         client.submit(EvaluationSpec("certify", run.job.id, k, certificate, threat, points))
         if attack is not None:
             client.submit(EvaluationSpec("attack", run.job.id, k, attack, threat, points))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from arml_core.vocabulary import NORMS
 
 from ..address import Choices, flag, one_of, several_of, whole
 
 SHOWS = {"point": "One point", "metric": "The metric"}
+Part = Literal["test", "train"]
 PARTS = {"test": "Test row", "train": "Training row"}
 WANTS = {"any": "any row", "right": "answered right", "wrong": "answered wrong"}
 SECONDS = (0.5, 4.0, 30.0)
@@ -30,7 +32,7 @@ class InspectView:
     data: str = "digits"
     metric: str = "euclidean"
     show: str = "point"
-    part: str = "test"
+    part: Part = "test"
     row: int = 0
     k: int = 5
     norm: str = "l2"

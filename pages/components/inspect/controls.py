@@ -64,7 +64,7 @@ def point_sidebar(view: InspectView, n_train: int, k: int) -> None:
             "Neighbours (K)",
             1,
             max(1, min(99, n_train - 1)),
-            **WIDGETS.bind("k", k, **SHORTEST),
+            **WIDGETS.bind("k", k, also=SHORTEST),
             help="How many nearest training points vote. With K = 1 and ℓ2 the radius is known exactly.",
         )
     if "norm" not in view.hide:
@@ -80,7 +80,7 @@ def point_sidebar(view: InspectView, n_train: int, k: int) -> None:
     if "own" not in view.hide:
         st.toggle(
             "Certify the answer itself",
-            **WIDGETS.bind("own", view.own, **SHORTEST),
+            **WIDGETS.bind("own", view.own, also=SHORTEST),
             help="Off: a wrong answer has radius 0. On: how far until the answer changes, right or wrong.",
         )
 
@@ -99,7 +99,7 @@ def row_controls(view: InspectView, part: str, row: int, n_test: int, n_train: i
             {"row": 0, **SHORTEST},
             help="A training row is certified without itself (leave-one-out): else it would be its own neighbour.",
         )
-        st.number_input(f"Row, 0 to {n - 1:,}", 0, n - 1, **WIDGETS.bind("row", row, **SHORTEST), width=150)
+        st.number_input(f"Row, 0 to {n - 1:,}", 0, n - 1, **WIDGETS.bind("row", row, also=SHORTEST), width=150)
         st.button("Another one", key="inspect_another", on_click=_another, type="primary")
         WIDGETS.selectbox("Another one is", "want", view.want, WANTS, width=180)
 

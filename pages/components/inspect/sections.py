@@ -30,11 +30,11 @@ def load(source: Source) -> PreparedSource | None:
     kind = f"{source.lane} dataset"
     client = read_client() if source.stored else None  # what ships is shown although the store cannot be opened
 
-    def work(task: Task) -> PreparedSource:
+    def read(task: Task) -> PreparedSource:
         task.report(f"reading {source.dataset_title}")
         return PreparedSource(*read_source(source, client))
 
-    task = task_pool().submit(kind, source.identity, source.lane, work, session_id())
+    task = task_pool().submit(kind, source.identity, source.lane, read, session_id())
     if not is_done(task):
         return None
     if task.problem:
@@ -101,17 +101,16 @@ def find_another(view: InspectView, source: Source, prepared: PreparedSource, as
     if not is_done(task):
         return True
     st.session_state.pop(FINDING_ROW)
-    if task.problem:
-        task_pool().forget("work", key, session_id())
-        st.warning(escaped(f"No other row could be looked for: {task.problem.removesuffix('.')}."))
-        return False
-    if task.result is None:
-        what = "answered right" if view.want == "right" else "answered wrong"
-        st.session_state[NO_SUCH_ROW] = f"No row of this part is {what} with K = {ask.k}."
-    else:
-        CHOICES.update(row=task.result, part=ask.part, seconds=SECONDS[0])
-    st.rerun()
-    return True
+    if not task.problem:
+        if task.result is None:
+            what = "answered right" if view.want == "right" else "answered wrong"
+            st.session_state[NO_SUCH_ROW] = f"No row of this part is {what} with K = {ask.k}."
+        else:
+            CHOICES.update(row=task.result, part=ask.part, seconds=SECONDS[0])
+        st.rerun()
+    task_pool().forget("work", key, session_id())
+    st.warning(escaped(f"No other row could be looked for: {task.problem.removesuffix('.')}."))
+    return False
 
 
 def show_point_part(view: InspectView, source: Source, prepared: PreparedSource, ask: PointQuestion) -> None:

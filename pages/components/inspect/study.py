@@ -19,6 +19,8 @@ from arml_core.metric import Metric
 from arml_core.report import Change
 from arml_core.threat import ThreatModel
 
+from .choices import Part
+
 ROWS_AT_ONCE = 128
 MOST_STUDIES = 400
 LARGE = 1e9
@@ -45,7 +47,7 @@ class PreparedSource:
 class PointQuestion:
     """Which point, and what is asked about it."""
 
-    part: str
+    part: Part
     row: int
     k: int
     norm: str

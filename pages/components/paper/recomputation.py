@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -77,7 +78,7 @@ def _work(work: Recomputation, was_active: bool) -> None:
     if jobs is None:
         _offer(work)
     elif _is_active(jobs):
-        _progress(jobs, held)
+        _progress(client, jobs, held)
     elif jobs[-1].state != DONE:
         _stopped(work, jobs)
     if jobs is not None:
@@ -92,7 +93,7 @@ def _offer(work: Recomputation) -> None:
         st.caption(f"{work.expectation} It runs in the background; you may close this page.", width="stretch")
 
 
-def _progress(jobs: Jobs, held: bool) -> None:
+def _progress(client: Client, jobs: Jobs, held: bool) -> None:
     now = next((job for job in jobs if under_way(job)), jobs[-1])
     part = "Training" if now.kind == "train" or now.phase == "training" else "Radii"
     with st.container(horizontal=True, vertical_alignment="center", key="paper_progress"):
@@ -101,7 +102,7 @@ def _progress(jobs: Jobs, held: bool) -> None:
         stopping = any(job.state == "cancelling" for job in jobs)
         if mine and st.button("Cancel", key="paper_cancel", disabled=stopping):
             for job in mine:
-                _try(lambda job=job: read_client().cancel(job))
+                _try(partial(client.cancel, job))
             st.rerun()
     if held:
         with st.container(horizontal=True, vertical_alignment="center"):

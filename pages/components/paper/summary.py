@@ -10,7 +10,7 @@ from arml_core.reproduce.attack_differences import difference_reason
 from arml_core.reproduce.markdown import listed
 from arml_core.reproduce.observations import COLUMNS as OBSERVED
 from arml_core.reproduce.observations import check
-from arml_core.reproduce.paper_comparison import coverage, rows
+from arml_core.reproduce.paper_comparison import comparison_rows, coverage
 from arml_core.reproduce.published import METHODS, TITLES
 from arml_core.reproduce.report import CLAIMS, ROWS
 from arml_core.reproduce.tables import Tables
@@ -30,7 +30,7 @@ CAPTION = "Look at the diagonal: on it, our number is the paper's. Above it our 
 def show_summary(view: PaperView, tables: Tables) -> None:
     """The first look."""
     series, there, demanded, close = coverage(tables)
-    found = rows(tables)
+    found = comparison_rows(tables)
     same = found[found["difference"].notna() & (found["paper attacker"] == found["our attacker"])]
     st.markdown(
         f"The paper's two tables have {6 * series} robust errors: {len(METHODS)} metrics on {len(TITLES)} datasets at "
@@ -67,7 +67,8 @@ def show_summary(view: PaperView, tables: Tables) -> None:
         lambda: found,
         "paper-all",
         "python -m arml_core reproduce table1\npython -m arml_core reproduce table2",
-        f"from arml_core.reproduce.paper_comparison import rows\n{READ}\nprint(rows(tables).to_string())",
+        f"from arml_core.reproduce.paper_comparison import comparison_rows\n{READ}\n"
+        "print(comparison_rows(tables).to_string())",
     )
 
 
@@ -95,7 +96,7 @@ def _observations(tables: Tables) -> None:
 
 def observations_table(tables: Tables) -> pd.DataFrame:
     """Each claim of the paper's, and what became of it in each column."""
-    found = []
+    found: list[tuple[int, str, str, str, str]] = []
     for finding in check(tables):
         first = not found or found[-1][0] != finding.observation
         claim = f"**{finding.observation}.** *{CLAIMS[finding.observation]}*" if first else ""

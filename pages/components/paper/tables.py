@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from arml_core.reproduce import published
-from arml_core.reproduce.paper_comparison import PAPER_ATTACKER, TABLE_1, TABLE_2, attacker_of, rows
+from arml_core.reproduce.paper_comparison import PAPER_ATTACKER, TABLE_1, TABLE_2, attacker_of, comparison_rows
 from arml_core.reproduce.plan import Effort, table
 from arml_core.reproduce.published import METHODS, POINTS, TITLES
 from arml_core.reproduce.report import ROWS
@@ -101,11 +101,11 @@ def show_table(view: PaperView, name: str, tables: Tables) -> None:
         _detail(view, name, tables)
     show_downloads(
         view,
-        lambda: rows(tables, [view.data]),
+        lambda: comparison_rows(tables, [view.data]),
         f"paper-{name}-{view.data}",
         f"python -m arml_core reproduce {name} --dataset {view.data}",
-        f"from arml_core.reproduce.paper_comparison import rows\n{READ}\n"
-        f'print(rows(tables, ["{view.data}"]).to_string())',
+        f"from arml_core.reproduce.paper_comparison import comparison_rows\n{READ}\n"
+        f'print(comparison_rows(tables, ["{view.data}"]).to_string())',
     )
 
 

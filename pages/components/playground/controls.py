@@ -12,7 +12,7 @@ from arml_core.datasets import dataset_info
 from arml_core.vocabulary import NORMS, norm_name
 
 from ..bound_widgets import BoundWidgets
-from ..plane_panel import LAYERS, MOST_CLASSES, TITLES, Points
+from ..plane_panel import LAYERS, MOST_CLASSES, TITLES, Points, chosen_place
 from . import session
 from .edits import fitted, most_neighbours
 from .lessons import LESSONS, base_view
@@ -172,8 +172,7 @@ def _change_tool() -> None:
 
 def _place(view: PlaygroundView, points: Points) -> None:
     """The chosen point by numbers: the way in without a mouse."""
-    x, y = view.at if view.row is None else points.X[view.row].tolist()
-    for column, name, value in zip(st.columns(2), ("x1", "x2"), (x, y), strict=True):
+    for column, name, value in zip(st.columns(2), ("x1", "x2"), chosen_place(view, points), strict=True):
         with column:
             st.number_input(
                 f"{name} of your point",

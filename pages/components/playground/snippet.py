@@ -37,8 +37,9 @@ def _data_lines(view: PlaygroundView) -> list[str]:
     if view.points is not None:
         rows = [f"    ({x!r}, {y!r}, {c})," for x, y, c in as_tuples(points_of(view))]
         return ["points = np.array([", *rows, "])", "X_train, y_train = points[:, :2], points[:, 2].astype(int)"]
-    options = {} if view.data == "seven_points" else {"n": view.n, "noise": view.noise, "seed": view.seed}
-    return dataset_lines(view.data, **options)
+    if view.data == "seven_points":
+        return dataset_lines(view.data)
+    return dataset_lines(view.data, n=view.n, noise=view.noise, seed=view.seed)
 
 
 def _metric(learner: str, view: PlaygroundView) -> str:

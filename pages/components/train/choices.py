@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from arml_core.attacks import METHODS as ATTACKS
 from arml_core.attacks.boundary import STEPS
 from arml_core.certificates import METHODS
-from arml_core.comparison import ATTACKS, NONE
+from arml_core.comparison import NONE
 from arml_core.datasets import list_datasets
 from arml_core.device import list_devices
 from arml_core.jobs.learners import entries, entry_of

@@ -232,7 +232,7 @@ def _curve(name: str, job: JobStatus, history: History) -> None:
 
 def _spectrum(job: JobStatus, history: History, components: Any) -> tuple[Any, tuple[str, Any] | None]:
     """The eigenvalues now, of a finished run all of them, and those of the first record, with its step."""
-    recorded = history.values.get("eigenvalues", ())
+    recorded = history.values.get("eigenvalues", np.empty((0, 0)))
     first = None
     if len(recorded) > 1:
         first = f"after {step_word(job)} {history.steps['eigenvalues'][0]}", recorded[0]

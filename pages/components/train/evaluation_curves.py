@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.comparison import ATTACKS as STRONGEST
+from arml_core.attacks import METHODS as STRONGEST
 from arml_core.comparison import EvaluationPair, alone, canonical_threat, join, setting_of
 from arml_core.curves import mean_attack_radius, mean_radius
 from arml_core.figures import RobustLine, curves_alt, curves_caption, curves_spec, curves_table

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import streamlit as st
 
+from arml_core.attacks import METHODS as ATTACKS
 from arml_core.attacks.boundary import STEPS
 from arml_core.certificates import METHODS
-from arml_core.comparison import ATTACKS, CERTIFICATES, NONE
+from arml_core.comparison import CERTIFICATES, NONE
 from arml_core.jobs import EvaluationSpec, JobStatus, PointsSpec, StoreError
 from arml_core.threat import ThreatModel
 from arml_core.vocabulary import METHOD_WORDS, NO_ATTACK, NORMS, help_list, norm_name

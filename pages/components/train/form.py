@@ -10,7 +10,7 @@ import streamlit as st
 
 from arml_core.device import device_name, list_devices
 from arml_core.jobs import StoreError
-from arml_core.jobs.learners import entries, entry_of
+from arml_core.jobs.learners import entries, entry_of, entry_problems
 from arml_core.learners.estimation import memory_available
 from arml_core.learners.registry import LearnerEntry, Parameter
 from arml_core.vocabulary import duration, gigabytes, parameter_label
@@ -46,6 +46,8 @@ def show_form(view: TrainView, datasets: Mapping[str, DatasetOption]) -> None:
         placeholder="Choose at least one method",
         help="\n".join(f"- **{entry.title}**: {entry.summary}" for entry in entries().values()),
     )
+    for problem in entry_problems():
+        st.warning(f"{problem} Whoever started the app can mend it; the other methods work.")
     _seeds_and_device(view)
     problems = _parameters(view)
     _cost_and_start(view, datasets, problems)

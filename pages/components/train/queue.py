@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -123,7 +124,7 @@ def cancel(jobs: list[str]) -> None:
     """Stop jobs; in shared mode one that others wait for too goes on for them."""
     client = read_client()
     for job in jobs:
-        after = _try(lambda job=job: client.cancel(job))
+        after = _try(partial(client.cancel, job))
         if after is not None and after.is_active and after.state != "cancelling":
             st.session_state[PROBLEM] = "Others wait for this job too: it goes on for them and is no longer yours."
 

@@ -35,6 +35,7 @@ def engine_on_iris(n: int, k: int, kind: str, method: str) -> Any:
     return getattr(knn, kind)(rows.X, rows.y, method=method)
 
 
+@pytest.mark.more
 def test_a_run_of_the_store_is_drawn_with_the_engines_numbers(on_iris) -> None:
     app = page(data="iris", k="3")
     (label,) = column(app, "Points")
@@ -49,6 +50,7 @@ def test_a_run_of_the_store_is_drawn_with_the_engines_numbers(on_iris) -> None:
     np.testing.assert_allclose(chart.lines[0].empirical, reached, rtol=1e-12)
 
 
+@pytest.mark.more
 def test_runs_are_added_and_taken_away(on_iris) -> None:
     app = page(data="iris", k="3")
     key = on_iris["run"][:12]
@@ -73,10 +75,12 @@ def test_as_many_runs_as_are_offered_can_be_chosen_and_reloaded(ships) -> None:
     assert "The address has" not in words(again)
 
 
+@pytest.mark.more
 def test_a_run_that_is_not_here_is_left_out_with_a_word(on_iris) -> None:
     assert "run 0123456789ab, which is not here" in words(page(runs="0123456789ab"))
 
 
+@pytest.mark.more
 @pytest.mark.usefixtures("shipped_results")
 def test_runs_in_the_address_bring_their_dataset(computed, monkeypatch) -> None:
     monkeypatch.setenv("ARML_HOME", computed["home"])
@@ -92,6 +96,7 @@ def run_printed(code: str) -> str:
     return printed.getvalue()
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("k", [1, 3])
 def test_the_lines_from_the_store_run_and_print_the_pages_table(on_iris, tmp_path, monkeypatch, k: int) -> None:
     (chart,) = charts_of(data=("iris",), k=k)
@@ -101,6 +106,7 @@ def test_the_lines_from_the_store_run_and_print_the_pages_table(on_iris, tmp_pat
     assert (tmp_path / "robust-error.html").stat().st_size > 10_000
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("k", [1, 3])
 def test_the_lines_from_nothing_run_and_print_the_pages_numbers(on_iris, k: int) -> None:
     (chart,) = charts_of(data=("iris",), k=k)
@@ -147,6 +153,7 @@ def test_a_name_with_a_line_break_adds_no_line_to_a_script() -> None:
     assert "\nraise" not in computed_lines(named, 0.1)
 
 
+@pytest.mark.more
 def test_a_metric_without_results_can_be_evaluated_here(on_iris) -> None:
     client = Client()
     matrix = np.diag(np.linspace(0.5, 2.0, 13))
@@ -167,6 +174,7 @@ def test_a_metric_without_results_can_be_evaluated_here(on_iris) -> None:
     assert column(app, "Certified error") == {label: f"{expected:.3f}"}
 
 
+@pytest.mark.more
 def test_a_run_whose_learner_is_offered_no_longer_keeps_its_name(on_iris, monkeypatch) -> None:
     """Whoever starts the app may take a learner out of ARML_LEARNERS; what it has learned stays."""
     monkeypatch.delitem(LEARNERS, "euclidean")
@@ -193,7 +201,7 @@ def compute_twelve(client: Client, job: str) -> Any:
     rows = rows_of(data, PointsSpec("evaluation", 30), None).take(np.arange(12))
     knn = arml.MahalanobisKNN(3).fit(data.X_train, data.y_train)
     found = knn.certify(rows.X, rows.y, method="votes")
-    folder = client.store.paths.work_of(job)
+    folder = client.store.paths.unfinished_of(job)
     folder.mkdir(parents=True)
     workspace = Workspace(folder)
     workspace.add(found)
@@ -242,7 +250,7 @@ def test_names_from_a_file_format_nothing_on_the_page_and_are_exported_as_they_a
     for n in (12, 5):
         job = (certify if n == 12 else attack)(client, run, 3, points=PointsSpec("evaluation", n)).id
         found = (knn.certify if n == 12 else knn.attack)(x[:n], y[:n])
-        folder = client.store.paths.work_of(job)
+        folder = client.store.paths.unfinished_of(job)
         folder.mkdir(parents=True)
         workspace = Workspace(folder)
         workspace.add(found)

@@ -22,6 +22,7 @@ from pages.components.inspect.study import (
     new_study,
     twin_rows,
 )
+from tests.more import more
 
 from ..app import address
 from .inspect_page import blobs, charts, knn_of, page, quiet, settled, tile, uploaded, words
@@ -87,7 +88,7 @@ def test_without_pictures_the_change_is_told_feature_by_feature_in_units() -> No
     assert "change in the dataset's own units" in words(app)
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+@pytest.mark.parametrize("norm", ["l2", *more("l1", "linf")])
 @pytest.mark.parametrize("k", [1, 4, 5])
 def test_the_trail_never_contradicts_itself_and_the_twin_fools_the_classifier(norm, k) -> None:
     data, knn = knn_of("wine", k)
@@ -124,6 +125,7 @@ def test_a_longer_search_goes_on_where_the_first_one_stopped() -> None:
     assert [mark.method for mark in study.marks] == ["theorem1", "votes", "search", "whitebox"]
 
 
+@pytest.mark.more
 def test_the_button_for_a_longer_search_changes_the_address() -> None:
     for row in range(6):
         app = page(row=str(row), k="15", norm="linf")

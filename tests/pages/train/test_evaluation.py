@@ -32,6 +32,7 @@ from ...job_requests import attack, certify, train
 from .train_page import PATIENCE, offer, page, status, texts
 
 
+@pytest.mark.more
 def test_the_python_lines_of_an_evaluation_print_its_numbers(client, run: str) -> None:
     points, threat = PointsSpec("evaluation", 20), arml.ThreatModel("linf", box=(0.0, 1.0))
     jobs = [
@@ -48,6 +49,7 @@ def test_the_python_lines_of_an_evaluation_print_its_numbers(client, run: str) -
         assert str(arml.robust_error(radii, [0, 0.1, 0.2])) in line
 
 
+@pytest.mark.more
 def test_the_python_lines_about_the_own_answers_leave_the_labels_out(client, run: str) -> None:
     job = certify(client, run, 5, "votes", points=PointsSpec("train", 40, labels=False))
     assert client.wait(job.id, PATIENCE).state == "done"
@@ -57,6 +59,7 @@ def test_the_python_lines_about_the_own_answers_leave_the_labels_out(client, run
     assert str(arml.robust_error(client.radii(job.id).lower, [0, 0.1, 0.2])) in printed.getvalue()
 
 
+@pytest.mark.more
 def test_no_python_lines_are_given_for_the_rows_of_a_file(client, run: str) -> None:
     data = arml.load_dataset("wine")
     job = certify(client, run, 5, "votes", points=client.add_points(data.X_test[:4], data.y_test[:4]))
@@ -68,6 +71,7 @@ def test_no_python_lines_are_given_for_the_rows_of_a_file(client, run: str) -> N
     assert not app.code
 
 
+@pytest.mark.more
 def test_an_evaluation_is_asked_for_as_chosen_and_drawn_with_the_engines_numbers(client, run: str) -> None:
     app = page(job=run, k="3", norm="linf", points="15", attack="boundary", steps="30", attack_seed="4")
     assert app.selectbox(key="train_certificate").value == "votes"
@@ -113,6 +117,7 @@ def test_the_way_to_compare_leads_to_the_attacker_that_is_drawn(threat: dict, li
     assert compare_query(status("done"), asked, offer())["limits"] == limits
 
 
+@pytest.mark.more
 def test_curves_under_way_are_drawn_on_the_points_both_sides_have(client, run: str) -> None:
     points = PointsSpec("evaluation", 25)
     certified, attacked = certify(client, run, 3, points=points), attack(client, run, 3, points=points)
@@ -161,6 +166,7 @@ def test_groups_that_words_do_not_tell_apart_are_counted_from_the_oldest() -> No
     assert grouped(files) == {f"{words} (2 of 2)": files[1:], f"{words} (1 of 2)": files[:1]}
 
 
+@pytest.mark.more
 def test_radii_about_labels_and_about_the_own_answers_have_a_chart_each(client, run: str) -> None:
     labelled, own = (
         certify(client, run, 5, "votes", points=PointsSpec("train", 40, labels=labels)) for labels in (True, False)
@@ -175,6 +181,7 @@ def test_radii_about_labels_and_about_the_own_answers_have_a_chart_each(client, 
         assert ("each left out; the classifier's own answers, not the labels" in texts(app)) != labels
 
 
+@pytest.mark.more
 def test_the_caption_speaks_of_what_is_drawn_and_tiles_name_their_certificate(client, run: str) -> None:
     points = PointsSpec("evaluation", 9)
     asked = {method: certify(client, run, 1, method, points=points) for method in ("exact", "votes")}
@@ -213,6 +220,7 @@ def test_only_certificates_that_exist_are_offered_the_tightest_first() -> None:
     assert certificate_for(TrainView(k=1), box=False) == "exact"
 
 
+@pytest.mark.more
 def test_certificates_are_offered_for_the_largest_k_where_the_address_asks_for_more(client) -> None:
     run = train(client, "seven_points", "euclidean", device="cpu")
     assert client.wait(run.id, PATIENCE).state == "done"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from arml_core.learners.registry import LEARNERS
+from pages.components.store import WAITING
 from pages.components.train import form
 from pages.components.train.choices import TrainView, read_seeds, read_settings, with_setting, write_settings
 from pages.components.train.dataset_options import dataset_options, describe
 from pages.components.train.plan import MOST_TRAININGS, make_plan
 
+from ...jobs.locks import write_lock
 from ..app import address
 from .train_page import offer, page, texts
 
@@ -154,3 +156,30 @@ def test_nonsense_in_the_address_is_a_default_and_a_quiet_notice() -> None:
 def test_a_device_is_named_as_in_a_sentence(monkeypatch) -> None:
     monkeypatch.setattr(form, "list_devices", lambda: ["cpu"])
     assert page().selectbox(key="train_device").options == ["Automatic: the CPU", "The CPU"]
+
+
+@pytest.mark.parametrize(
+    "named", ["no_such_module:NAME", "math:no_such_name", "math:pi", "nonsense", "tests.jobs.learners:"]
+)
+def test_a_learner_that_is_named_in_vain_is_said_and_the_others_work(named: str, monkeypatch) -> None:
+    monkeypatch.setenv("ARML_LEARNERS", f"{named} tests.jobs.learners:STEADY")
+    app = page(methods="steady~arml")
+    assert app.multiselect(key="train_methods").value == ["steady", "arml"]
+    (warning,) = [found.value for found in app.warning if "ARML_LEARNERS" in found.value]
+    assert f"ARML_LEARNERS names {named}, which" in warning
+    assert not app.button(key="train_start").disabled
+
+
+@pytest.mark.more
+def test_a_store_that_another_process_writes_to_is_said_and_can_still_be_looked_at(client) -> None:
+    app = page()
+    with write_lock(client.store.paths.database):
+        app.button(key="train_start").click().run(timeout=60)
+        assert not app.exception
+        assert "busy for 5 s: another process is writing to it" in texts(app)
+        assert [toast.value for toast in app.toast] == [WAITING]
+        assert "ARML" in texts(page())
+    assert client.list() == []
+    app.button(key="train_start").click().run(timeout=60)
+    assert [job.kind for job in client.list()] == ["train"]
+    client.cancel(client.list()[0].id)

@@ -25,6 +25,7 @@ from ..app import address
 from .train_page import PATIENCE, TABLE, drawn, offer, page, status, texts
 
 
+@pytest.mark.more
 def test_start_queues_the_work_shows_it_and_keeps_it_in_the_address(client) -> None:
     app = page(datasets="iris", methods="arml~euclidean", settings="arml:n_epochs:15", seeds="0~1")
     app.button(key="train_start").click().run()
@@ -42,6 +43,7 @@ def test_start_queues_the_work_shows_it_and_keeps_it_in_the_address(client) -> N
     assert "finished in" in texts(again)
 
 
+@pytest.mark.more
 def test_a_failed_job_says_why_and_can_be_retried(client) -> None:
     app = page(datasets="moons", settings="arml:n_components:5")
     app.button(key="train_start").click().run()
@@ -90,6 +92,7 @@ def test_progress_says_where_how_far_and_how_long() -> None:
     assert "worker was stopped on purpose" in state_words(status("queued", position=1), held=True)
 
 
+@pytest.mark.more
 def test_without_a_choice_the_running_training_is_shown(client, run: str) -> None:
     assert selected_job([status("done"), status("queued")], client, "") == (status("done"), None)
     shown, notice = selected_job([], client, run)
@@ -97,17 +100,20 @@ def test_without_a_choice_the_running_training_is_shown(client, run: str) -> Non
     assert selected_job([], client, "f" * 32)[0] is None
 
 
+@pytest.mark.more
 def test_the_eigenvalues_stand_beside_those_of_the_epoch_the_chart_names(client, run: str) -> None:
     steps = client.run(run).eigenvalue_steps
     assert f"after epoch {steps[0]}" in drawn(page(job=run))
     assert steps[0] == 1
 
 
+@pytest.mark.more
 def test_a_finished_training_leads_to_compare(run: str) -> None:
     links = [link.proto for link in page(job=run).get("page_link")]
     assert [link.label for link in links if link.page == "compare"] == ["Go to Compare"]
 
 
+@pytest.mark.more
 def test_a_network_of_the_paper_is_no_training_of_a_metric(client, run: str, monkeypatch) -> None:
     network = client.submit(NetworkSpec.of(client.add_dataset("iris"), 5, NetworkCurve(hidden=(4,), epochs=1)))
     monkeypatch.setattr(queue, "read_client", lambda: client)
@@ -120,6 +126,7 @@ def test_a_network_of_the_paper_is_no_training_of_a_metric(client, run: str, mon
     assert progress_words(replace(network, state="running", phase="certifying", done=2, total=5)).startswith("point 2")
 
 
+@pytest.mark.more
 def test_a_downloaded_metric_is_the_learned_one_and_says_how_it_was_made(client, run: str, tmp_path) -> None:
     (tmp_path / "m.npz").write_bytes(metric_file(client, client.status(run)))
     saved = load_metric(tmp_path / "m.npz", n_features=13)
@@ -131,6 +138,7 @@ def test_a_downloaded_metric_is_the_learned_one_and_says_how_it_was_made(client,
     assert file_name(client.status(run), "npz") == "arml-wine-3.npz"
 
 
+@pytest.mark.more
 def test_the_python_lines_train_the_same_metric(client, run: str) -> None:
     lines = training_lines(client.status(run).spec, offer())
     found: dict = {}
@@ -146,6 +154,7 @@ def test_an_uploaded_matrix_becomes_a_run_that_can_be_shown(client) -> None:
     assert "A metric from elsewhere" in texts(app)
 
 
+@pytest.mark.more
 def test_a_metric_is_called_by_its_own_name_whatever_the_files_is(client) -> None:
     data = replace(read_dataset(TABLE.encode(), label="label", name="x.csv"), title="data for me.csv")
     added = client.add_metric(data, np.eye(2), "Mine")
@@ -155,6 +164,7 @@ def test_a_metric_is_called_by_its_own_name_whatever_the_files_is(client) -> Non
     assert "Mine, certified" in drawn(page(job=added.id))
 
 
+@pytest.mark.more
 def test_a_training_whose_method_is_offered_no_longer_is_still_shown(client, run: str, monkeypatch) -> None:
     asked = certify(client, run, 3, "votes", points=PointsSpec("evaluation", 5))
     assert client.wait(asked.id, PATIENCE).state == "done"
@@ -203,6 +213,7 @@ def test_an_uploaded_matrix_is_never_unpickled() -> None:
         read_metric("m.csv", stream.getvalue(), n_features=2)
 
 
+@pytest.mark.more
 def test_two_visitors_of_a_shared_app_see_what_they_may_and_no_more(monkeypatch, client) -> None:
     public = train(client, "circles", "arml", {"n_epochs": 12}, seed=1, device="cpu")
     client.wait(public.id, PATIENCE)
