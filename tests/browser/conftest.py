@@ -55,7 +55,7 @@ def server(browser: Any, server_home: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def open_page(server: str, browser: Any) -> Iterator[Any]:
+def open_page(server: str, server_home: Path, browser: Any) -> Iterator[Any]:
     """A function that opens an address of the dashboard in a fresh browser; at the end nothing may have gone wrong."""
     contexts, problems, pages = [], [], []
 
@@ -75,7 +75,7 @@ def open_page(server: str, browser: Any) -> Iterator[Any]:
     raised = [page.locator("[data-testid=stException]").all_inner_texts() for page in pages]
     for context in contexts:
         context.close()
-    assert not any(raised), raised
+    assert not any(raised), (server_home / "server.log").read_text(errors="replace")[-4000:]  # the page hides the cause
     assert not problems, problems
 
 
