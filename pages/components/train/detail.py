@@ -63,7 +63,7 @@ exponential moving average with weight 0.05. The eigenvalues are those of $M$: h
 def show_training(job: JobStatus, view: TrainView, dataset: DatasetOption | None) -> None:
     """Header, charts and what can be done with the result."""
     active = under_way(job)
-    st.fragment(_header, run_every=REFRESH_SECONDS if active else None)(job.id, active)
+    st.fragment(_header, run_every=REFRESH_SECONDS if active else None)(job.id, active, job.finished)
     st.fragment(_charts, run_every=CHART_SECONDS if active else None)(job.id)
     show_formula(FORMULA)
     if "data-out" not in view.hide:
@@ -73,8 +73,11 @@ def show_training(job: JobStatus, view: TrainView, dataset: DatasetOption | None
         on_demand("Copy link and Python", "train_open_python", lambda: _copy(job, dataset))
 
 
-def _header(job_id: str, was_active: bool) -> None:
-    """State, progress and buttons; at the end of the job the whole page is drawn once more."""
+def _header(job_id: str, was_active: bool, had_finished: float | None) -> None:
+    """State, progress and buttons; at the end of the job the whole page is drawn once more.
+
+    A retry may have failed again before this is read: then only the time tells, and the log shows the new attempt.
+    """
     try:
         client = read_client()
         job = client.status(job_id)
@@ -82,7 +85,7 @@ def _header(job_id: str, was_active: bool) -> None:
     except (ValueError, StoreError) as reason:
         st.error(escaped(f"This job cannot be read: {reason}"))
         return
-    if was_active != under_way(job):
+    if (was_active, had_finished) != (under_way(job), job.finished):
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(name_of(job), width="content")

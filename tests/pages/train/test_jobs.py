@@ -15,7 +15,8 @@ from arml_core.learners.storage import load_metric
 from arml_core.neural import NetworkCurve
 from pages.components.job_words import BADGES, progress_words, seed_words, state_words, under_way
 from pages.components.metric_file import LARGEST_MB, read_metric
-from pages.components.train import queue
+from pages.components.train import detail, queue
+from pages.components.train.choices import TrainView
 from pages.components.train.detail import file_name, metric_file
 from pages.components.train.queue import selected_job
 from pages.components.train.snippet import training_lines
@@ -59,6 +60,26 @@ def test_a_failed_job_says_why_and_can_be_retried(client) -> None:
     app.button(key="train_retry").click().run()
     assert not app.exception
     assert client.wait(job, PATIENCE).started != before
+
+
+def test_a_retry_that_has_failed_before_anybody_looks_draws_the_whole_page_again(monkeypatch) -> None:
+    """A child that is warm refuses a bad setting in milliseconds; the log has to show the new attempt all the same."""
+
+    class Redrawn(Exception):
+        pass
+
+    def rerun() -> None:
+        raise Redrawn
+
+    class Store:
+        def status(self, job: str):
+            return status("failed", finished=23.0)
+
+    monkeypatch.setattr(detail, "read_client", Store)
+    monkeypatch.setattr(detail.st, "fragment", lambda part, run_every: part)
+    monkeypatch.setattr(detail.st, "rerun", rerun)
+    with pytest.raises(Redrawn):
+        detail.show_training(status("failed", finished=22.0), TrainView(), None)
 
 
 @pytest.mark.parametrize("state", BADGES)
