@@ -26,8 +26,9 @@ def pinned(name):
 REQUIREMENTS = [(name, line) for name in FILES for line in pinned(name)]
 
 
+@cache
 def modules_in(*folders):
-    """Top-level modules that the Python files of some folders import."""
+    """Top-level modules that the Python files of some folders import; reading them all takes seconds."""
     found = set()
     for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -47,11 +48,12 @@ def owners_of_modules():
     return {module: {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners} for module, owners in found}
 
 
-USED = {
-    "requirements.txt": modules_in("arml_core", "pages"),
-    "requirements-dask.txt": modules_in("arml_core"),
-    "requirements-dev.txt": modules_in("tests", "benchmarks"),
+USERS = {
+    "requirements.txt": ("arml_core", "pages"),
+    "requirements-dask.txt": ("arml_core",),
+    "requirements-dev.txt": ("tests", "benchmarks"),
 }
+"""The folders that each file's packages are for."""
 
 
 def rows():
@@ -72,7 +74,7 @@ class TestRequirement:
         if package in RUN:
             return
         modules = {module for module, owners in owners_of_modules().items() if package in owners}
-        assert modules & USED[name]
+        assert modules & modules_in(*USERS[name])
 
     def test_the_page_says_why_it_is_here_and_under_which_licence(self, name, line):
         package = line.partition("==")[0]
@@ -97,5 +99,5 @@ def test_nothing_is_imported_that_is_not_required(name):
         line.partition("==")[0] for file, line in REQUIREMENTS if name != "requirements.txt" or file != FILES[2]
     }
     owners = owners_of_modules()
-    foreign = {module for module in USED[name] if module in owners}
+    foreign = {module for module in modules_in(*USERS[name]) if module in owners}
     assert {module for module in foreign if not required & owners[module]} == set()
