@@ -350,14 +350,14 @@ def test_a_moment_of_somebody_elses_lock_is_waited_for(tmp_path, monkeypatch):
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(sqlite3.OperationalError) as busy:
         other.execute("BEGIN EXCLUSIVE")
-    errors, opened = [busy.value, busy.value], Database._open_writer
+    errors, connect = [busy.value, busy.value], sqlite3.connect
 
-    def sometimes(database):
+    def sometimes(*args, **kwargs):
         if errors:
             raise errors.pop()
-        return opened(database)
+        return connect(*args, **kwargs)
 
-    monkeypatch.setattr(Database, "_open_writer", sometimes)
+    monkeypatch.setattr(sqlite3, "connect", sometimes)
     (tmp_path / "store.sqlite").touch()
     assert not Database(tmp_path / "store.sqlite").read_only
     assert errors == []

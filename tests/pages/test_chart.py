@@ -12,7 +12,7 @@ from plotly.offline import get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
 from pages.components import chart
-from pages.components.chart import ASSETS, SCRIPT, _packed
+from pages.components.chart import ASSETS, SCRIPT
 
 
 def sent(app: AppTest, key: str) -> dict:
@@ -69,14 +69,23 @@ def test_only_the_first_charts_of_a_visit_get_a_long_time(monkeypatch) -> None:
     assert sum(slept) == pytest.approx(chart.AGAIN_SECONDS, abs=chart.MOMENT)
 
 
-def test_arrays_of_a_plain_figure_are_packed_and_mean_the_same() -> None:
+def a_plain_figure() -> None:
+    import numpy as np
+
+    from pages.components.chart import show_chart
+
     z = np.arange(6, dtype=np.float32).reshape(2, 3)
-    spec = {"data": [{"type": "contour", "x": np.array([0.1, 0.2, 0.3]), "z": z, "name": "n"}], "layout": {}}
-    (trace,) = _packed(spec)["data"]
+    trace = {"type": "contour", "x": np.array([0.1, 0.2, 0.3]), "z": z, "name": "n"}
+    show_chart({"data": [trace], "layout": {}}, key="plain", alt="Six numbers")
+
+
+def test_arrays_of_a_plain_figure_are_packed_and_mean_the_same() -> None:
+    (trace,) = sent(AppTest.from_function(a_plain_figure).run(), "plain")["figure"]["data"]
     assert trace["name"] == "n"
     assert trace["z"]["shape"] == "2, 3"
-    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(trace["z"]["bdata"]), trace["z"]["dtype"]), z.ravel())
-    assert trace["x"] == {"dtype": "f8", "bdata": go.Figure(spec).to_dict()["data"][0]["x"]["bdata"]}
+    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(trace["z"]["bdata"]), trace["z"]["dtype"]), range(6))
+    by_plotly = go.Figure(go.Scatter(x=np.array([0.1, 0.2, 0.3]))).to_dict()["data"][0]["x"]
+    assert trace["x"] == {"dtype": "f8", "bdata": by_plotly["bdata"]}
 
 
 @pytest.mark.release
