@@ -160,6 +160,7 @@ def test_progress_reaches_the_end_and_can_be_cancelled(knn, blobs, method):
     np.testing.assert_array_equal(after.upper, fresh.upper)
 
 
+@pytest.mark.more
 def test_foolbox_finds_the_same_radii_from_the_same_starts():
     """The published attack in foolbox 3, on the same classifier and starting points: median radius within 10 %."""
     foolbox = pytest.importorskip("foolbox")

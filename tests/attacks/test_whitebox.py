@@ -150,7 +150,7 @@ def test_a_small_group_far_from_the_others_is_attacked_at_its_own_scale(far):
     np.testing.assert_allclose(found.upper, alone.upper, rtol=1e-4)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", [2.0, *more(1.0, np.inf)])
 def test_where_no_search_succeeds_it_still_gives_a_point_on_the_way_to_a_misclassified_one(norm, monkeypatch):
     monkeypatch.setattr("arml_core.attacks.whitebox.RETRIES", 0)
     data = load_dataset("iris")

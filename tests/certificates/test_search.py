@@ -48,7 +48,7 @@ def test_without_any_time_both_sides_are_valid(norm, k):
     assert np.all(patient.upper <= rushed.upper * (1 + 1e-9))
 
 
-@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("norm", [2.0, np.inf, *more(1.0)])
 def test_without_any_time_small_problems_hold_the_truth(norm):
     for seed in range(8):
         X, y, x = blobs(seed, n=11, d=2 + seed % 3, n_classes=2 + seed % 2, apart=1.0)
@@ -65,7 +65,7 @@ def point_search(knn, x, threat):
     return PointSearch(triplets_of(knn, threat), point_set(knn, x[None]), 0, attack_point, lower)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", [2, np.inf, *more(1)])
 def test_more_nodes_never_give_a_worse_interval(norm):
     X, y, x = blobs(3, n=60, d=4, n_classes=2)
     knn = MahalanobisKNN(5).fit(X, y)

@@ -6,7 +6,7 @@ import pytest
 from arml_core import MahalanobisKNN, ThreatModel
 from benchmarks.campaign.piles import beaten_by, nearest_flip
 from benchmarks.campaign.problems import make_pile
-from tests.more import seeds
+from tests.more import RARELY, seeds
 
 
 def duplicated(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +85,7 @@ def test_the_wall_of_a_box_among_twins_on_a_line():
     assert 3 - 1e-9 < found.lower[0] <= 3.0
 
 
-@pytest.mark.parametrize("number", seeds(60, 40))
+@pytest.mark.parametrize("number", seeds(60, 40, every=RARELY))
 def test_no_point_among_piles_of_rows_flips_nearer_than_what_is_searched(number):
     problem = make_pile(0, number)
     knn = problem.fitted()

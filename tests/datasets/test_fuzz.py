@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from arml_core.datasets.table import MAX_BYTES, Problem, Problems, Table, read_table, select
 from arml_core.datasets.table.problems import Severity
+from tests.more import more
 
 pytestmark = pytest.mark.fuzz
 
@@ -150,7 +151,7 @@ def test_hostile_shapes_are_refused_in_bounded_memory(content: bytes, kind: str)
 
 @pytest.mark.parametrize(
     "line",
-    [b"1.25,-3,7,a\n", b"%d,%d,%d,b\n", b"1,2,3,label number %d of many %d and %d\n"],
+    [b"1.25,-3,7,a\n", *more(b"%d,%d,%d,b\n", b"1,2,3,label number %d of many %d and %d\n")],
     ids=["few", "many", "text"],
 )
 def test_memory_grows_with_the_file_and_no_faster(line: bytes) -> None:

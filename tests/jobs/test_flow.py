@@ -234,6 +234,7 @@ def test_missing_result_is_computed_again_on_request(warm):
     assert warm.run(job).n_iter_ == 4
 
 
+@pytest.mark.more
 def test_the_worker_forgets_what_ended_or_was_set_aside_long_ago(client):
     now, left = time.time(), {}
     for days in (29, 31):

@@ -24,6 +24,7 @@ from arml_core.learners.nca import NCA, NCATerm
 from arml_core.learners.neighbours import SortedByClass
 from arml_core.learners.pairwise import PairObjective
 from tests.fitted import fitted
+from tests.more import more
 
 from .data import blobs
 
@@ -116,7 +117,9 @@ def test_same_metric_as_metric_learn(learner, name, parameters):
 
 
 @pytest.mark.parametrize(
-    "learner", [NCA(), LMNN(max_iter=20, growth=1.01), ITML(random_state=0), LFDA()], ids=lambda e: type(e).__name__
+    "learner",
+    [NCA(), LMNN(max_iter=20, growth=1.01), LFDA(), *more(ITML(random_state=0))],
+    ids=lambda e: type(e).__name__,
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning:metric_learn")
 def test_backend_metric_learn_is_the_reference_itself(learner):

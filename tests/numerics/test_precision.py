@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from arml_core import MahalanobisKNN, Metric
+from tests.more import seeds
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def half_way(seed):
     return knn, start, middle[tied]
 
 
-@pytest.mark.parametrize("seed", range(0, 100, 4))
+@pytest.mark.parametrize("seed", seeds(25, step=4))
 def test_ties_are_decided_alike_whatever_is_compared(seed):
     """Leaving out the farthest row cannot change who is nearest, and other queries cannot either."""
     knn, _, middle = half_way(seed)
@@ -76,7 +77,7 @@ def test_ties_are_decided_alike_whatever_is_compared(seed):
         np.testing.assert_array_equal([knn.predict(point[None])[0] for point in middle], predicted)
 
 
-@pytest.mark.parametrize("seed", range(0, 100, 4))
+@pytest.mark.parametrize("seed", seeds(25, step=4))
 def test_what_the_boundary_attack_found_fools_the_classifier_itself(seed):
     knn, start, _ = half_way(seed)
     found = knn.attack(start, method="boundary", steps=1)

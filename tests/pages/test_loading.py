@@ -32,6 +32,7 @@ for thread in threads: thread.join()
 """
 
 
+@pytest.mark.more
 def test_many_visitors_at_once_do_not_leave_the_engine_half_imported() -> None:
     """Without the common lock three of four such beginnings left every page broken until the next restart."""
     done = subprocess.run(
