@@ -10,12 +10,12 @@ app: .venv/app.done
 
 test: .venv/test.done lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not more and not browser and not release" -n 2 --dist worksteal
-	$(BIN)/python -m pytest tests/browser -m smoke
+	$(BIN)/python -m pytest tests/browser -m smoke -n 2 --dist worksteal
 
 test-more: .venv/test.done
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "(more or hypothesis) and not browser" --hypothesis-profile=wide \
 	  -n 2 --dist worksteal
-	$(BIN)/python -m pytest tests/browser -m more
+	$(BIN)/python -m pytest tests/browser -m more -n 2 --dist worksteal
 
 release-check: .venv/test.done
 	$(BIN)/python -m pytest -m release
