@@ -48,9 +48,20 @@ class BoundWidgets:
     def segmented_control(
         self, label: str, name: str, value: Any, options: Titles, also: Also = None, **settings: Any
     ) -> None:
-        """A row of buttons of which one is down."""
+        """A row of buttons of which one is down.
+
+        A browser that is asked before it has drawn the row says that none is: that is no choice, and changes nothing.
+        """
         bound = self._titled(name, value, options, also)
-        st.segmented_control(label, list(options), required=True, **bound, **settings)
+        choose = bound.pop("on_change")
+        st.segmented_control(
+            label,
+            list(options),
+            required=True,
+            on_change=lambda: None if self.value(name) is None else choose(),
+            **bound,
+            **settings,
+        )
 
     def _titled(self, name: str, value: Any, options: Titles, also: Also) -> dict[str, Any]:
         return {**self.bind(name, value, also=also), "format_func": options.__getitem__}

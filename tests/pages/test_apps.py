@@ -352,6 +352,20 @@ def test_what_is_chosen_before_the_first_run_has_ended_is_kept(monkeypatch, addr
     assert app.session_state["playground_choices_value"].k == int(address.get("k", "1"))
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("playground", "pg_norm"), ("playground", "pg_panels"), ("compare", "cmp_k"), ("paper", "paper_show")],
+)
+def test_a_row_of_buttons_that_is_not_drawn_yet_changes_no_choice(name: str, key: str) -> None:
+    """A run that begins meanwhile is told that no button is down."""
+    app = page(f"pages/{name}")
+    before, shown = address(app), app.segmented_control(key=key).value
+    app.segmented_control(key=key).set_value(None).run()
+    assert not app.exception
+    assert app.segmented_control(key=key).value == shown is not None
+    assert address(app) == before
+
+
 def test_what_is_chosen_on_other_pages_before_the_first_run_has_ended_is_kept(monkeypatch) -> None:
     monkeypatch.setattr(Choices, "publish", lambda self: None)
     app = page("pages/compare", k="11")

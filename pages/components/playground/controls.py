@@ -195,11 +195,16 @@ def _panels(view: PlaygroundView, points: Points) -> None:
         range(FEWEST_PANELS, MOST_PANELS + 1),
         required=True,
         key=WIDGETS.key("panels", len(view.methods)),
-        on_change=lambda: session.update(methods=resized(session.current().methods, WIDGETS.value("panels"))),
+        on_change=_resize,
         width="stretch",
     )
     if "hand" in view.methods and "hand" not in view.hide:
         _hand(view)
+
+
+def _resize() -> None:
+    if (count := WIDGETS.value("panels")) is not None:  # else the browser had not drawn the buttons yet
+        session.update(methods=resized(session.current().methods, count))
 
 
 def resized(methods: tuple[str, ...], count: int) -> tuple[str, ...]:
