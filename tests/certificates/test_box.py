@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.certificates.box import boxed_distance
 from tests import oracles
-from tests.more import seeds
+from tests.more import RARELY, seeds
 
 from .cases import METRICS, Case, assert_same_radius, make_metric
 
@@ -76,7 +76,7 @@ def boxed_case(seed: int, norm: float, outside: bool = False, k: int = 3) -> Cas
 
 @pytest.mark.parametrize("outside", [False, True])
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("seed", seeds(12, every=RARELY))
 def test_boxed_votes_equals_all_pairs(seed, norm, outside):
     case = boxed_case(seed, norm, outside)
     certificates = case.certify("votes")

@@ -8,7 +8,7 @@ import pytest
 from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.numerics.error_bounds import gamma
 from tests import oracles
-from tests.more import seeds
+from tests.more import RARELY, seeds
 
 from .cases import make_metric
 
@@ -183,7 +183,7 @@ def rational_radius_squared(weights, X, y, x, label, norm) -> Fraction:
     return min(max(squared(i, j) for i in rows if y[i] == label) for j in rows if y[j] != label)
 
 
-@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("seed", seeds(12, every=RARELY))
 @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
 @pytest.mark.parametrize(
     "layout", ["plain", "clusters_far_apart", "far_negatives", "on_a_positive", "offset", "float32"]

@@ -100,7 +100,7 @@ def test_batches_of_anchors_add_up_to_the_whole(name):
         (NCA(), "NCA", {}),
         (NCA(n_components=3), "NCA", {"n_components": 3, "init": "pca"}),
         (LMNN(max_iter=200, growth=1.01), "LMNN", {"max_iter": 200}),
-        (ITML(random_state=5), "ITML_Supervised", {"random_state": 5}),
+        pytest.param(ITML(random_state=5), "ITML_Supervised", {"random_state": 5}, marks=pytest.mark.more),
         (LFDA(), "LFDA", {}),
         (LFDA(n_components=2, embedding_type="plain"), "LFDA", {"n_components": 2, "embedding_type": "plain"}),
         (LFDA(embedding_type="orthonormalized"), "LFDA", {"embedding_type": "orthonormalized"}),
@@ -205,7 +205,7 @@ def test_itml_leaves_out_pairs_of_coinciding_points():
     assert np.isfinite(m).all()
 
 
-@pytest.mark.parametrize("learner", [NCA, LMNN], ids=lambda e: e.__name__)
+@pytest.mark.parametrize("learner", [LMNN, *more(NCA)], ids=lambda e: e.__name__)
 def test_no_n_by_n_matrix_is_made(learner, monkeypatch):
     """The largest tensor a step makes is a block or the data, at a size where N×N would be larger by far."""
     monkeypatch.setattr(pairwise, "BLOCK_BYTES", 2**16)
