@@ -10,7 +10,7 @@ app: .venv/app.done
 
 test: .venv/test.done lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not more and not browser and not release" -n 2 --dist worksteal
-	$(BIN)/python -m pytest tests/browser -m smoke -n 2 --dist worksteal
+	$(BIN)/python -m pytest tests/browser -m smoke
 
 test-more: .venv/test.done
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "(more or hypothesis) and not browser" --hypothesis-profile=wide \
