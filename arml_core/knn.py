@@ -24,7 +24,7 @@ from .neighbors.point_set import PointSet
 from .neighbors.prepared import PreparedReferences
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .numerics.precision import in_full_precision
-from .numerics.threads import with_one_blas_thread
+from .numerics.threads import one_thread_per_operation, threads_for
 from .progress import Callback, report
 from .radii import Radii
 from .threat import ResolvedThreat, ThreatModel
@@ -94,6 +94,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     metric : None (Euclidean), a PSD matrix M, or a fitted learner with ``components_`` or
         ``get_mahalanobis_matrix()``.
     device : "auto", "cpu" or "cuda": where matrix products run.
+    n_jobs : how many points are worked on at once, each on one thread: -1 for all cores, -2 for all but one; None for
+        all cores, or as many as ``OMP_NUM_THREADS`` says. Results do not depend on it, but for `budget`.
 
     Attributes
     ----------
@@ -101,12 +103,16 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     metric_ : the :class:`~arml_core.metric.Metric` in use.
     """
 
-    def __init__(self, n_neighbors: int = 1, metric: Any = None, device: str = "auto") -> None:
+    def __init__(
+        self, n_neighbors: int = 1, metric: Any = None, device: str = "auto", n_jobs: int | None = None
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.device = device
+        self.n_jobs = n_jobs
 
     @in_full_precision
+    @one_thread_per_operation
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Remember the training set and prepare it for the metric."""
         x: NDArray[np.floating]
@@ -127,6 +133,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     @in_full_precision
+    @one_thread_per_operation
     def predict(
         self,
         X: ArrayLike,
@@ -136,11 +143,12 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The label of each row; `exclude` and `callback` as in :meth:`certify`."""
         x = self._checked_points(X)
         left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
-        codes = self._references.predict(x, self.n_neighbors, left_out, callback)
+        codes = self._references.predict(x, self.n_neighbors, left_out, callback, threads_for(self.n_jobs))
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
     @in_full_precision
+    @one_thread_per_operation
     def kneighbors(
         self,
         X: ArrayLike,
@@ -153,10 +161,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
         check_k(k, len(self._references) - (0 if left_out is None else left_out.shape[1]))
-        return self._references.nearest(x.astype(np.float64), k, left_out, callback)
+        return self._references.nearest(x.astype(np.float64), k, left_out, callback, threads_for(self.n_jobs))
 
     @in_full_precision
-    @with_one_blas_thread
+    @one_thread_per_operation
     def certify(
         self,
         X: ArrayLike,
@@ -218,7 +226,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return replace(asked.with_wrong(found, self.classes_), method=method, threat=threat)
 
     @in_full_precision
-    @with_one_blas_thread
+    @one_thread_per_operation
     def attack(
         self,
         X: ArrayLike,
@@ -283,9 +291,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def still_none(done: int, total: int, info: Mapping[str, Any]) -> None:
             report(callback, 0, total, **info)  # predicting comes first; it finishes no point, but can be stopped
 
-        predicted = self._references.predict(x, self.n_neighbors, left_out, still_none)
+        threads = threads_for(self.n_jobs)
+        predicted = self._references.predict(x, self.n_neighbors, left_out, still_none, threads)
         wanted = predicted if y is None else checked_labels(y, len(x), self.classes_)
-        everyone = PointSet(self._references, self.n_neighbors, x, predicted, left_out)
+        everyone = PointSet(self._references, self.n_neighbors, x, predicted, left_out, threads)
         return _AskedPoints(everyone, predicted == wanted)
 
     def _triplets_for(self, threat: ThreatModel) -> Triplets:

@@ -21,6 +21,7 @@ from ..neighbors.point_set import PointSet
 from ..neighbors.vote import elect, votes_to_beat
 from ..numerics.arrays import FloatArray, IntArray
 from ..numerics.error_bounds import float32_error
+from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
 from .projection import Neighbourhood, Order
 
@@ -65,8 +66,7 @@ def whitebox_attack(
     """
     upper = np.full(len(points), np.inf)
     adversarial = np.full(points.points.shape, np.nan, dtype=points.points.dtype)
-    for b in range(len(points)):
-        found = attack_point(triplets, points, b)
+    for b, found in in_parallel(lambda b: attack_point(triplets, points, b), range(len(points)), points.threads):
         if found is not None:
             upper[b], adversarial[b] = found
         report(callback, b + 1, len(points))

@@ -97,7 +97,8 @@ def triplet_bound(triplets: Triplets, points: PointSet, method: str, callback: C
         return _group_bound(triplets, points.take(group.members), group, method)
 
     done = 0
-    for group, found in in_parallel(bound, groups(points, points.references.distance_bounds.chunk_rows())):
+    chunks = groups(points, points.references.distance_bounds.chunk_rows())
+    for group, found in in_parallel(bound, chunks, points.threads):
         lower[group.members] = found
         done += len(group.members)
         report(callback, done, len(points))

@@ -71,7 +71,7 @@ def exact_radius(triplets: Triplets, points: PointSet, callback: Callback | None
 
     done = 0
     chunk = min(256, points.references.distance_bounds.chunk_rows())
-    for group, _ in in_parallel(fill, groups(points, chunk)):
+    for group, _ in in_parallel(fill, groups(points, chunk), points.threads):
         done += len(group.members)
         report(callback, done, n)
     lower = np.minimum(lower, upper)

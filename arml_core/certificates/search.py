@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..neighbors.point_set import PointSet
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.error_bounds import difference_error, squared_distance_error
+from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
 from ..radii import Radii
 from .bisectors import Edges, flipping_edges
@@ -339,9 +340,13 @@ def search_radius(
     """
     n, x = len(points), points.points
     lower, upper, adversarial = lower.copy(), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype)
-    for b in range(n):
+
+    def search(b: int) -> PointSearch:
         point = PointSearch(triplets, points, b, attack, float(lower[b]))
         point.run(budget)
+        return point
+
+    for b, point in in_parallel(search, range(n), points.threads):
         lower[b], upper[b] = point.lower, point.upper
         if point.adversarial is not None:
             adversarial[b] = point.adversarial

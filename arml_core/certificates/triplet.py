@@ -11,6 +11,8 @@ above the true one, and stays true for the distances that ``predict`` computes.
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 import torch
 
@@ -23,6 +25,10 @@ from ..threat import ResolvedThreat
 from .box import boxed_distance
 
 RESCALE = "Rescale the features, the metric or the costs"
+
+
+_making = Lock()
+"""What is as large as the training set must not be made twice at once; a lock of each object could not be pickled."""
 
 
 class Triplets:
@@ -65,9 +71,10 @@ class Triplets:
     @property
     def distance_bounds(self) -> DistanceBounds:
         """Bounds on ‖h - h_i‖₂ for many points at once."""
-        if self._distance_bounds is None:
-            self._distance_bounds = DistanceBounds(self.h, self.h_slack, self.references.device)
-        return self._distance_bounds
+        with _making:
+            if self._distance_bounds is None:
+                self._distance_bounds = DistanceBounds(self.h, self.h_slack, self.references.device)
+            return self._distance_bounds
 
     def embed(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
         """h and its error bound for points given as u."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ class PointSet:
     points : (n, D) in the dtype in which perturbed versions are given to :meth:`predict`.
     labels : (n,) class codes: the classifier's own answers, and those that must not change.
     exclude : (n, e) indices of reference rows to leave out per point, padded with -1, or None.
+    threads : how many points may be worked on at once.
     """
 
     references: PreparedReferences
@@ -27,6 +28,7 @@ class PointSet:
     points: NDArray[np.floating]
     labels: IntArray
     exclude: IntArray | None = None
+    threads: int = 1
 
     def __len__(self) -> int:
         return len(self.points)
@@ -34,7 +36,7 @@ class PointSet:
     def take(self, members: IntArray) -> PointSet:
         """Some of the points, in the order of `members`."""
         left_out = None if self.exclude is None else self.exclude[members]
-        return PointSet(self.references, self.n_neighbors, self.points[members], self.labels[members], left_out)
+        return replace(self, points=self.points[members], labels=self.labels[members], exclude=left_out)
 
     def predict(self, points: NDArray[np.floating], members: IntArray) -> IntArray:
         """Class codes of perturbed versions of `members`, each with its own rows left out."""

@@ -11,6 +11,7 @@ from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.distance_bounds import BoundedRows, DistanceBounds
 from ..numerics.error_bounds import LARGEST, difference_error, norm, transform_error
 from ..numerics.exact_arithmetic import ExactDistances
+from ..numerics.parallel import in_parallel
 from ..numerics.selection import k_smallest
 from ..progress import Callback, report
 from ..threat import ResolvedThreat
@@ -92,17 +93,22 @@ class PreparedReferences:
         return u, slack
 
     def predict(
-        self, x: NDArray[np.floating], k: int, exclude: IntArray | None = None, callback: Callback | None = None
+        self,
+        x: NDArray[np.floating],
+        k: int,
+        exclude: IntArray | None = None,
+        callback: Callback | None = None,
+        threads: int = 1,
     ) -> IntArray:
-        """The class code that the k nearest rows elect for each row of x; `exclude` as in :meth:`nearest`."""
+        """The class code that the k nearest rows elect for each row of x; the rest is as in :meth:`nearest`."""
         points = x.astype(np.float64)
         if exclude is not None:
-            _, neighbours = self.nearest(points, k, exclude, callback)
+            _, neighbours = self.nearest(points, k, exclude, callback, threads)
         else:
-            neighbours, decided = self.nearest_sets(points, k, callback)
+            neighbours, decided = self.nearest_sets(points, k, callback, threads)
             open_rows = np.flatnonzero(~decided)
             if len(open_rows):
-                neighbours[open_rows] = self.nearest(points[open_rows], k, None, callback)[1]
+                neighbours[open_rows] = self.nearest(points[open_rows], k, None, callback, threads)[1]
         return elect(self.label[neighbours], self.n_classes)
 
     def nearest_of(
@@ -175,7 +181,12 @@ class PreparedReferences:
         return np.asarray(chosen[np.lexsort((chosen, d[chosen]))])
 
     def nearest(
-        self, x: FloatArray, k: int, exclude: IntArray | None = None, callback: Callback | None = None
+        self,
+        x: FloatArray,
+        k: int,
+        exclude: IntArray | None = None,
+        callback: Callback | None = None,
+        threads: int = 1,
     ) -> tuple[FloatArray, IntArray]:
         """The k nearest training points of each row: squared distances and indices, ties by training order.
 
@@ -186,14 +197,19 @@ class PreparedReferences:
         n_excluded = 0 if exclude is None else exclude.shape[1]
         n_candidates = min(len(self), k + EXTRA + n_excluded)
         step = min(self.distance_bounds.chunk_rows(), max(1, DIRECT_BYTES // (8 * n_candidates * x.shape[1])))
-        for start in range(0, len(x), step):
+
+        def find(start: int) -> None:
             part = slice(start, start + step)
             left_out = None if exclude is None else exclude[part]
             distances[part], neighbours[part] = self._nearest_chunk(x[part], k, n_candidates, left_out)
+
+        for start, _ in in_parallel(find, range(0, len(x), step), threads):
             report(callback, min(start + step, len(x)), len(x))
         return distances, neighbours
 
-    def nearest_sets(self, x: FloatArray, k: int, callback: Callback | None = None) -> tuple[IntArray, BoolArray]:
+    def nearest_sets(
+        self, x: FloatArray, k: int, callback: Callback | None = None, threads: int = 1
+    ) -> tuple[IntArray, BoolArray]:
         """The k nearest training points of each row in no order, and whether that is certain.
 
         It is where upper bounds for k points lie below lower bounds for all others: first the screen's, then, for
@@ -204,7 +220,8 @@ class PreparedReferences:
         if k >= len(self):
             return sets, decided
         step = self.distance_bounds.chunk_rows()
-        for start in range(0, len(x), step):
+
+        def find(start: int) -> None:
             part = slice(start, start + step)
             u, slack = self.embed(x[part])
             rows = self.distance_bounds.query(u, slack)
@@ -217,6 +234,8 @@ class PreparedReferences:
             if len(still_open):
                 found[still_open], certain[still_open] = self._sets_of_open(rows, still_open, u, slack, k)
             sets[part], decided[part] = self.order[found], certain
+
+        for start, _ in in_parallel(find, range(0, len(x), step), threads):
             report(callback, min(start + step, len(x)), len(x))
         return sets, decided
 

@@ -1,17 +1,20 @@
-"""Threads: numpy's matrix products are small here and torch has threads of its own.
+"""Threads: one inside each operation; points are spread over the cores from outside (:mod:`.parallel`).
 
-Two pools that both fill the machine wait for each other: the boundary attack took four times as long on two cores.
+The threads inside an operation of torch or BLAS wait for each other at its end. Where another process wants the cores,
+one of them is always late: certifying took ten times the processor time. Pieces of work that need nothing of each other
+do not wait. It also makes results independent of the number of threads: a product is summed in one order.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache, wraps
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
+import torch
 from threadpoolctl import ThreadpoolController
 
 P = ParamSpec("P")
@@ -23,20 +26,39 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def threads_for(n_jobs: int | None) -> int:
+    """How many pieces of work run at once: `n_jobs` of them, -1 for all cores, -2 for all but one, and so on.
+
+    None is all cores; ``OMP_NUM_THREADS`` sets another number.
+    """
+    if n_jobs is None:
+        text = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        return int(text) if text.isdecimal() and int(text) else cores()
+    if n_jobs == 0:
+        raise ValueError("n_jobs must be a number of threads, or -1 for all cores; got 0")
+    return n_jobs if n_jobs > 0 else max(1, cores() + 1 + n_jobs)
+
+
 @lru_cache(maxsize=1)
 def _pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def with_one_blas_thread(work: Callable[P, R]) -> Callable[P, R]:
-    """`work` with numpy's products on one thread; torch's are left as they are."""
+def one_thread_per_operation(work: Callable[P, R]) -> Callable[P, R]:
+    """`work` with the products of numpy and the operations of torch on one thread each."""
 
     @wraps(work)
     def limited(*args: P.args, **kwargs: P.kwargs) -> R:
         with _limit:
+            limit_this_thread()
             return work(*args, **kwargs)
 
     return limited
+
+
+def limit_this_thread() -> None:
+    """Torch's operations in this thread use no other; a thread that was not told so starts helpers of its own."""
+    torch.set_num_threads(1)
 
 
 class Together:
@@ -61,4 +83,13 @@ class Together:
                 self._made.__exit__(None, None, None)
 
 
-_limit = Together(lambda: _pools().limit(limits=1, user_api="blas"))
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with _pools().limit(limits=1, user_api="blas"):
+        yield
+    torch.set_num_threads(before)
+
+
+_limit = Together(_one_thread)

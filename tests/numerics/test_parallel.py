@@ -3,16 +3,13 @@ import time
 
 import numpy as np
 import pytest
-import torch
 
 from arml_core import MahalanobisKNN
-from arml_core.numerics import parallel
-from arml_core.numerics.parallel import in_parallel, spare_threads
+from arml_core.numerics.parallel import in_parallel
 
 
 @pytest.fixture(params=[1, 3])
-def threads(request, monkeypatch):
-    monkeypatch.setattr(parallel, "spare_threads", lambda: request.param)
+def threads(request):
     return request.param
 
 
@@ -21,7 +18,7 @@ def test_pieces_come_back_in_order_with_their_results(threads):
         time.sleep(0.01 * (piece % 3 == 0))  # the first of three is the last to finish
         return piece**2
 
-    assert list(in_parallel(work, range(10))) == [(k, k**2) for k in range(10)]
+    assert list(in_parallel(work, range(10), threads)) == [(k, k**2) for k in range(10)]
 
 
 def test_no_more_pieces_are_under_way_than_threads(threads):
@@ -36,7 +33,7 @@ def test_no_more_pieces_are_under_way_than_threads(threads):
         with lock:
             inside -= 1
 
-    list(in_parallel(work, range(20)))
+    list(in_parallel(work, range(20), threads))
     assert most <= threads
 
 
@@ -49,14 +46,14 @@ def test_an_error_arrives_and_no_more_pieces_begin(threads):
             raise ValueError("piece 2")
 
     with pytest.raises(ValueError, match="piece 2"):
-        list(in_parallel(work, range(100)))
+        list(in_parallel(work, range(100), threads))
     time.sleep(0.05)
     assert len(begun) <= 3 + threads
 
 
 def test_who_stops_asking_starts_nothing_more(threads):
     begun = []
-    pieces = in_parallel(begun.append, range(100))
+    pieces = in_parallel(begun.append, range(100), threads)
     next(pieces)
     pieces.close()
     seen = len(begun)
@@ -64,22 +61,23 @@ def test_who_stops_asking_starts_nothing_more(threads):
     assert len(begun) == seen <= threads
 
 
-def test_threads_are_those_that_torch_leaves_idle(monkeypatch):
-    monkeypatch.setattr(parallel, "cores", lambda: 4)
-    for of_torch, expected in ((1, 4), (2, 2), (3, 1), (8, 1)):
-        monkeypatch.setattr(torch, "get_num_threads", lambda n=of_torch: n)
-        assert spare_threads() == expected
-
-
-@pytest.mark.parametrize(("method", "n_neighbors"), [("exact", 1), ("theorem1", 3), ("votes", 5)])
-def test_certificates_do_not_depend_on_the_number_of_threads(monkeypatch, method, n_neighbors):
+@pytest.mark.parametrize(
+    ("method", "n_neighbors"), [("exact", 1), ("theorem1", 3), ("votes", 5), ("search", 3), ("whitebox", 3)]
+)
+def test_results_do_not_depend_on_the_number_of_threads(method, n_neighbors):
     rng = np.random.default_rng(3)
     y = rng.integers(0, 4, 400)
     x = rng.normal(size=(400, 6)) + y[:, None]
-    knn = MahalanobisKNN(n_neighbors).fit(x, y)
+    some = slice(0, 400 if method in ("exact", "theorem1", "votes") else 12)
     seen = []
-    for threads in (1, 3):
-        monkeypatch.setattr(parallel, "spare_threads", lambda n=threads: n)
-        seen.append(knn.certify(x, y, method=method, exclude=np.arange(400)))
-    assert np.array_equal(seen[0].lower, seen[1].lower)
-    assert np.array_equal(seen[0].upper, seen[1].upper, equal_nan=True)
+    for n_jobs in (1, 3):
+        knn = MahalanobisKNN(n_neighbors, n_jobs=n_jobs).fit(x, y)
+        if method == "whitebox":
+            found = knn.attack(x[some], exclude=np.arange(400)[some])
+        else:
+            found = knn.certify(x[some], method=method, exclude=np.arange(400)[some], budget=60)
+        seen.append((knn.predict(x + 0.5), found))
+    (answers, one), (others, three) = seen
+    np.testing.assert_array_equal(answers, others)
+    for name in ("lower", "upper", "adversarial"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(three, name))

@@ -1,31 +1,57 @@
-"""Inside `certify` and `attack` numpy's products run on one thread; outside they are as they were."""
+"""Inside the classifier each operation of numpy and torch runs on one thread; outside they are as they were."""
 
 from contextlib import contextmanager
 from threading import Event, Thread
 
 import numpy as np
 import pytest
+import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from arml_core import MahalanobisKNN
-from arml_core.numerics.threads import with_one_blas_thread
+from arml_core.numerics.threads import cores, one_thread_per_operation, threads_for
 
 
 def blas_threads() -> set[int]:
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
-@pytest.mark.parametrize("work", ["certify", "attack"])
-def test_one_blas_thread_inside(work):
+@pytest.fixture
+def two_torch_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("work", ["certify", "attack", "predict", "kneighbors"])
+def test_one_thread_inside_an_operation(two_torch_threads, work):
     X = np.random.default_rng(0).normal(size=(20, 3))
     knn = MahalanobisKNN(1).fit(X, np.arange(20) % 2)
     seen = []
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
-        getattr(knn, work)(X[:2], callback=lambda *progress: seen.append(blas_threads()))
+        getattr(knn, work)(X[:2], callback=lambda *_: seen.append(blas_threads() | {torch.get_num_threads()}))
         assert blas_threads() == before
+    assert torch.get_num_threads() == 2
     assert seen
     assert all(threads <= {1} for threads in seen)
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(3, 3), (1, 1), (-1, cores()), (-cores(), 1), (-99, 1)])
+def test_n_jobs_as_scikit_learn_has_it(n_jobs, expected):
+    assert threads_for(n_jobs) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("", cores()), ("3", 3), ("3,2", 3), ("0", cores()), ("x", cores())])
+def test_without_n_jobs_all_cores_or_what_openmp_is_told(monkeypatch, text, expected):
+    monkeypatch.setenv("OMP_NUM_THREADS", text)
+    assert threads_for(None) == expected
+
+
+def test_no_jobs_at_all_are_refused():
+    with pytest.raises(ValueError, match="n_jobs must be a number of threads"):
+        MahalanobisKNN(1, n_jobs=0).fit([[0.0], [1.0]], [0, 1]).predict([[0.0]])
 
 
 class OneForAll:
@@ -49,12 +75,12 @@ def test_two_at_once_leave_it_as_it_was(monkeypatch):
     first_in, second_in, first_out = Event(), Event(), Event()
     seen = []
 
-    @with_one_blas_thread
+    @one_thread_per_operation
     def first():
         first_in.set()
         second_in.wait(10)
 
-    @with_one_blas_thread
+    @one_thread_per_operation
     def second():
         second_in.set()
         first_out.wait(10)
