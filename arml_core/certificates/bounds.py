@@ -25,7 +25,7 @@ from ..neighbors.vote import votes_to_beat
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
-from .candidates import WIDTH, Candidates, by_length, find_candidates
+from .candidates import WIDTH, Candidates, Screening, by_length
 from .triplet import Triplets
 from .triplet_rows import TripletRows
 
@@ -121,30 +121,32 @@ def _bound_with_lists(
 ) -> FloatArray:
     """The bound from lists of `width` negatives, and from longer ones where these leave it open."""
     rows = TripletRows(triplets, x, label, exclude)
-    bound, candidates, enough = _screened_bound(triplets, rows, cases, width, exclude)
-    short = np.flatnonzero(~enough)
-    needed = candidates.promising(short, bound[short])
-    del candidates  # it holds a bound for every pair
-    for part, length in by_length(needed, width + 1):
-        some = short[part]
-        left_out = None if exclude is None else exclude[some]
-        bound[some] = _bound_with_lists(triplets, x[some], label, cases, length, left_out)
+    screening = Screening(triplets, rows, max(case.m for case in cases), exclude)
+    bound = np.full(len(x), np.inf)
+    waiting = [(np.arange(len(x)), width)]
+    while waiting:
+        members, width = waiting.pop()
+        bound[members], enough = _screened_bound(rows, members, screening.candidates(members, width), cases)
+        short = members[~enough]
+        if len(short):
+            needed = screening.promising(short, bound[short])
+            waiting += [(short[part], length) for part, length in by_length(needed, width + 1)]
     return bound
 
 
 def _screened_bound(
-    triplets: Triplets, rows: TripletRows, cases: list[Case], width: int, exclude: IntArray | None
-) -> tuple[FloatArray, Candidates, BoolArray]:
-    """The bound from full rows of the most promising negatives, these, and for which test points they were enough.
+    rows: TripletRows, members: IntArray, candidates: Candidates, cases: list[Case]
+) -> tuple[FloatArray, BoolArray]:
+    """The bound of `members` from full rows of their most promising negatives, and for which of them these were enough.
 
     Rows are added in rising order of their lower bounds until the order statistics over the rows so far are no
     larger than any remaining bound: the rest cannot change them.
     """
     deepest = max(case.m for case in cases)
-    candidates = find_candidates(triplets, rows, deepest, width, exclude)
+    references = rows.triplets.references
     place, n_test = candidates.place, len(candidates.place)
     limit = np.column_stack([candidates.bound, candidates.rest])
-    classes = triplets.references.label[triplets.references.order[place]]
+    classes = references.label[references.order[place]]
     values = np.full((*place.shape, deepest + 1), np.inf)
     used = np.zeros(n_test, dtype=np.intp)
     bound = np.full(n_test, np.inf)
@@ -157,14 +159,14 @@ def _screened_bound(
         )
         b, offset = np.nonzero(wanted)
         b, column = active[b], columns[b, offset]
-        values[b, column] = rows.largest(b, place[b, column], deepest + 1)
+        values[b, column] = rows.largest(members[b], place[b, column], deepest + 1)
         used[active] += wanted.sum(axis=1)
         far = int(used.max())
         bound[active] = order_statistics(values[active, :far], classes[active, :far], cases)
         more = (used[active] < place.shape[1]) & (limit[active, used[active]] < bound[active])
         active, step = active[more], MORE_ROWS
     open_limit = np.minimum(limit[np.arange(n_test), used], candidates.rest)  # a listed bound may exceed the rest's
-    return bound, candidates, ~(open_limit < bound)
+    return bound, ~(open_limit < bound)
 
 
 def order_statistics(values: FloatArray, classes: IntArray, cases: list[Case]) -> FloatArray:

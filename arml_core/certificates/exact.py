@@ -24,7 +24,7 @@ from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
 from ..radii import Radii
 from .bounds import Group, groups
-from .candidates import NEAREST, WIDTH, Candidates, by_length, find_candidates
+from .candidates import NEAREST, WIDTH, Candidates, Screening, by_length
 from .exactness import interval_radii
 from .least_distance import least_distance
 from .triplet import Triplets
@@ -95,23 +95,18 @@ class _GroupSearch:
 
     def run(self) -> None:
         """Fill `lower`, `incumbent` and `solved`, with wider candidate lists where the first was too short."""
-        self._with_lists(np.arange(len(self.x)), WIDTH, self.rows)
+        screening = Screening(self.triplets, self.rows, 0, self.exclude)
+        waiting = [(np.arange(len(self.x)), WIDTH)]
+        while waiting:
+            members, width = waiting.pop()
+            nearest = NEAREST if width <= WIDTH else NEAREST_OF_MANY
+            short = members[self._search(members, screening.candidates(members, width, nearest))]
+            if len(short):
+                needed = screening.promising(short, self.incumbent[short])
+                waiting += [(short[part], length) for part, length in by_length(needed, width + 1)]
+        del screening  # it holds a bound for every pair
         problems = [problem for found in self.solved for problem in found]
         np.minimum.at(self.lower, [problem.b for problem in problems], self._dual_bounds(problems))
-
-    def _with_lists(self, members: IntArray, width: int, rows: TripletRows) -> None:
-        left_out = None if self.exclude is None else self.exclude[members]
-        nearest = NEAREST if width <= WIDTH else NEAREST_OF_MANY
-        candidates = find_candidates(self.triplets, rows, 0, width, left_out, nearest)
-        short = self._search(members, candidates)
-        needed = candidates.promising(short, self.incumbent[members[short]])
-        del candidates  # it holds a bound for every pair
-        for part, length in by_length(needed, width + 1):
-            some = members[short[part]]
-            fewer = None if self.exclude is None else self.exclude[some]
-            self._with_lists(
-                some, length, TripletRows(self.triplets, self.x[some].astype(np.float64), self.label, fewer)
-            )
 
     def _search(self, members: IntArray, candidates: Candidates) -> IntArray:
         """Solve the programs that can matter; returns which of the members had a candidate list that was too short."""

@@ -25,7 +25,7 @@ from ..radii import Radii
 from .bisectors import Edges, flipping_edges
 from .bounds import Case, votes_cases
 from .branch import BranchAndBound, HalfSpaces
-from .candidates import find_candidates
+from .candidates import Screening
 from .exactness import bounds_meet, interval_radii, neighbor_distance, operator_norm
 from .pairs import MOST_NEGATIVES, PairGraph
 from .region_walk import PlanarProblem, walk
@@ -208,7 +208,7 @@ class PointSearch:
     def _prepare(self, rows: TripletRows, cases: list[Case], places: IntArray | None) -> BranchAndBound | None:
         triplets = self.triplets
         depth = max(case.m for case in cases) + 1
-        found = find_candidates(triplets, rows, depth - 1, LIST_WIDTH, places)
+        found = Screening(triplets, rows, depth - 1, places).candidates(np.arange(1), LIST_WIDTH)
         promising = int(np.count_nonzero(found.bound[0] < self.upper))
         count = min(promising, MOST_NEGATIVES)
         following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed
