@@ -5,10 +5,10 @@ export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 
 .PHONY: app test test-more release-check lint reproduce reproduce-euclidean bench campaign ui-bench fuzz soak clean
 
-app: .venv/app.done
+app: .venv/compiled.done
 	$(BIN)/python -m streamlit run app.py
 
-test: .venv/test.done lint
+test: .venv/test.done .venv/compiled.done lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not more and not browser and not release" -n 2 --dist worksteal
 	$(BIN)/python -m pytest tests/browser -m smoke
 
@@ -52,6 +52,10 @@ soak: .venv/test.done
 
 .venv/app.done: requirements.txt | .venv/bin/python
 	$(PIP) -r requirements.txt
+	touch $@
+
+.venv/compiled.done: arml_core/certificates/branch_kernels.py .venv/app.done
+	$(BIN)/python -m arml_core.warm_up
 	touch $@
 
 .venv/test.done: requirements-dev.txt .venv/app.done

@@ -13,8 +13,8 @@ FILES = ("requirements.txt", "requirements-dask.txt", "requirements-dev.txt")
 PAGE = (ROOT / "docs" / "DEPENDENCIES.md").read_text(encoding="utf-8")
 RUN = {"mypy", "ruff", "pandas-stubs", "dask", "pytest-xdist"}
 """Run by the Makefile, read or loaded by what it runs, or pinned with a package that is made of it; not imported."""
-LONG_WINDED = {"scipy": "BSD-3-Clause", "foolbox": "MIT"}
-"""Packages whose metadata spell the licence out instead of naming it."""
+LONG_WINDED = {"scipy": "BSD-3-Clause", "foolbox": "MIT", "numba": "BSD-2-Clause"}
+"""Packages whose metadata spell the licence out, or leave open which version of it, instead of naming it."""
 
 
 def pinned(name):

@@ -13,22 +13,23 @@ Leaving positives out of consideration only lowers it; negatives left out enter 
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..numerics.arrays import BoolArray, FloatArray
-from ..numerics.error_bounds import TINY, rounded_down, sum_error, sums_rounded_down
+from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.error_bounds import TINY, rounded_down, sum_error
 from ..threat import dual_norm
+from . import branch_kernels as kernels
 from .bounds import Case
 from .least_distance import least_distance, least_distance_by_program
 from .pairs import PairGraph
 
-ROUNDS = 40
-MEETING = 1e-7  # relative: closer than this, both sides count as met
+FIRST_ROOM = 4096  # nodes
+SLICE = 64  # nodes between two looks at the clock
+AHEAD = 1e-11
 
 
 @dataclass(frozen=True)
@@ -46,23 +47,34 @@ class HalfSpaces:
     positive_slack: FloatArray
     norm: float
 
+    def space(self) -> kernels.Space:
+        """The same for the compiled loops."""
+        centre = self.positive_h.mean(axis=0)  # products of centred vectors lose fewer digits
+        negative, positive = self.negative_h - centre, self.positive_h - centre
+        most = kernels.ROUNDS * kernels.NEW_PAIRS + kernels.MOST_PAIRS
+        with np.errstate(over="ignore", invalid="ignore"):  # such products are not used
+            products = negative @ negative.T, negative @ positive.T, positive @ positive.T
+        return kernels.Space(
+            np.ascontiguousarray(self.negative_h),
+            np.ascontiguousarray(self.positive_h),
+            self.n,
+            self.p,
+            self.negative_slack,
+            self.positive_slack,
+            *products,
+            np.array([sum_error(1.0, n) for n in range(most + 1)]),
+            float(rounded_down(1.0, 4 * self.negative_h.shape[1] + 64)),
+        )
 
-@dataclass(order=True)
-class Node:
-    """A partial decision; `lower` bounds the radius of every way to complete it."""
 
-    lower: float
-    serial: int
-    case: Case = field(compare=False)
-    pool: BoolArray = field(compare=False)  # negatives not ruled out (a mask); includes W
-    w: tuple[int, ...] = field(compare=False, default=())
-    inside: tuple[int, ...] = field(compare=False, default=())
-    behind: tuple[int, ...] = field(compare=False, default=())
-    pairs: tuple[tuple[int, int], ...] = field(compare=False, default=())  # constraints that were binding
+Pairs = list[tuple[int, int]]
 
 
 class BranchAndBound:
     """The search for one test point.
+
+    In ℓ2 the compiled loops do all of it, but for the few relaxations that are too ill-conditioned for them; in the
+    other norms each relaxation is a linear program, solved here.
 
     Parameters
     ----------
@@ -71,165 +83,200 @@ class BranchAndBound:
     """
 
     def __init__(self, local: HalfSpaces, graph: PairGraph, cases: list[Case], upper: float) -> None:
-        self.local, self.graph, self.upper = local, graph, upper
+        self.local, self.upper = local, upper
         self.settled = min(upper, graph.rest)  # the smallest bound among what will not be refined further
         self.leaves: list[FloatArray] = []  # moves that fulfil a complete decision: starts for an attack
-        self.serials = itertools.count()
-        self.heap: list[Node] = []
-        everyone = np.ones(len(graph.place), dtype=bool)
-        for case in cases:
-            self._push(Node(graph.bound_within(case, (), everyone, self.settled), 0, case, everyone))
+        self.refined = 0
+        self._space = local.space()
+        self._graph = _compiled_graph(graph, cases)
+        self._nodes = _room_for(FIRST_ROOM, len(local.n), len(local.p))
+        self._heap = np.empty(FIRST_ROOM, dtype=np.int64)
+        self._free = np.empty(FIRST_ROOM, dtype=np.int64)
+        self._counts = np.zeros(4, dtype=np.int64)
+        everyone = np.full(self._nodes.pool.shape[1], ~np.uint64(0))
+        for number in range(len(cases)):
+            self._push_root(number, everyone)
 
     @property
     def lower(self) -> float:
         """What is proved so far."""
-        return min(self.heap[0].lower if self.heap else np.inf, self.settled)
+        first = float(self._nodes.lower[self._heap[0]]) if self._counts[0] else np.inf
+        return min(first, self.settled)
 
     def run(self, deadline: float, max_nodes: int | None = None) -> None:
         """Refine until both sides meet, the time is up or `max_nodes` are spent."""
-        nodes = 0
-        while self.heap and self.lower < self.upper * (1 - MEETING) and self.heap[0].lower < self.settled:
-            if time.perf_counter() > deadline or (max_nodes is not None and nodes >= max_nodes):
+        while self._counts[0] and self.lower < self.upper * (1 - kernels.MEETING) and self.lower < self.settled:
+            left = SLICE if max_nodes is None else min(SLICE, max_nodes - self.refined)
+            if time.perf_counter() > deadline or left <= 0:
                 break
-            self._refine(heapq.heappop(self.heap))
-            nodes += 1
+            self._make_room()
+            if self.local.norm == 2:
+                self._run_compiled(left)
+            else:
+                node = kernels.pop(self._nodes, self._heap, self._counts)
+                self.refined += 1
+                self._refine(node)
 
-    def _push(self, node: Node) -> None:
-        if node.lower < self.settled:
-            heapq.heappush(self.heap, replace(node, serial=next(self.serials)))
+    def _run_compiled(self, most: int) -> None:
+        arrays = self._space, self._graph, self._nodes, self._heap, self._counts, self._free
+        status, settled, refined, node = kernels.run(*arrays, self.upper, self.settled, most)
+        self.settled = float(settled)
+        self.refined += int(refined)
+        if status == kernels.SOLVE:
+            self._refine(node)
+        elif node >= 0:
+            found = self._solve(self._pairs_of(node))
+            if found is not None:
+                self.leaves.append(found[0])
+            kernels.release(self._counts, self._free, node)
 
-    def _refine(self, node: Node) -> None:
+    def _push_root(self, number: int, everyone: NDArray[np.uint64]) -> None:
+        nodes, graph = self._nodes, self._graph
+        case = graph.cases[number]
+        nothing = np.zeros_like(everyone)
+        values = graph.values[graph.first_value[case[0]] : graph.first_value[case[0] + 1]]
+        bound = kernels.clique_bound(graph.weight, values, graph.classes, case, nothing, everyone, 0.0, self.settled)
+        if bound < self.settled:
+            node = kernels.new_node(nodes, self._counts, self._free)
+            nodes.lower[node], nodes.case[node], nodes.n_pairs[node] = bound, number, 0
+            nodes.pool[node], nodes.w[node], nodes.inside[node], nodes.behind[node] = everyone, 0, 0, 0
+            kernels.push(nodes, self._heap, self._counts, node)
+
+    def _make_room(self) -> None:
+        """Twice as many nodes, where one more refinement might not fit."""
+        nodes, used = self._nodes, int(self._counts[1] - self._counts[2])
+        room = len(nodes.lower)
+        if used + 2 * SLICE * (9 + int(self._graph.cases[:, 0].max())) < room:
+            return
+        more = _room_for(2 * room, len(self.local.n), len(self.local.p))
+        for name in nodes._fields:
+            getattr(more, name)[:room] = getattr(nodes, name)
+        self._nodes = more
+        self._heap, self._free = (np.append(old, np.empty_like(old)) for old in (self._heap, self._free))
+
+    def _refine(self, node: int) -> None:
+        """One node with its relaxation solved here."""
+        nodes = self._nodes
         delta, lower, pairs = self._relax(node)
-        node = replace(node, lower=max(node.lower, lower), pairs=pairs)
-        if node.lower >= self.settled or delta is None:
-            return
-        blockers = self._blockers(node, delta)
-        capacity = node.case.m - len(node.inside)
-        if len(blockers) > capacity:
-            for count in range(capacity + 1):
-                self._push(
-                    replace(
-                        node,
-                        inside=(*node.inside, *blockers[:count]),
-                        behind=(*node.behind, blockers[count]),
-                    )
-                )
-        elif len(node.w) == node.case.negatives:
-            self.leaves.append(delta)
-            self.settled = min(self.settled, node.lower)
-        else:
-            self._branch_on_negative(node, delta)
+        nodes.lower[node] = max(nodes.lower[node], lower)
+        kept = pairs[: kernels.MOST_PAIRS]
+        nodes.n_pairs[node] = len(kept)
+        nodes.pairs[node, : len(kept)] = np.reshape(kept, (-1, 2))
+        if delta is not None and nodes.lower[node] < self.settled:
+            front, back = self._keys(delta)
+            arrays = self._space, self._graph, nodes, self._heap, self._counts, self._free
+            if kernels.expand(*arrays, node, self.settled, front, back):
+                self.leaves.append(delta)
+                self.settled = min(self.settled, float(nodes.lower[node]))
+        kernels.release(self._counts, self._free, node)
 
-    def _branch_on_negative(self, node: Node, delta: FloatArray) -> None:
-        """Take the most likely negative in, or rule it out."""
-        graph, case = self.graph, node.case
-        chosen = list(node.w)
-        free = node.pool.copy()
-        free[chosen] = False
-        in_class = graph.classes == case.c
-        if case.c is not None and np.count_nonzero(~in_class[chosen]) >= case.negatives - case.t:
-            free &= in_class  # the places for other classes are taken
-        candidates = np.flatnonzero(free)
-        if not len(candidates):
-            return
-        cost = graph.weight[candidates, candidates, case.m]
-        for w in chosen:
-            cost = np.maximum(cost, graph.weight[candidates, w, case.m])
-        keys = self.local.n[candidates] - 2 * (self.local.negative_h[candidates] @ delta)
-        j = int(candidates[np.lexsort([keys, cost])[0]])
-        without = node.pool.copy()
-        without[j] = False
-        for taken, pool in (((*node.w, j), node.pool), (node.w, without)):
-            bound = graph.bound_within(case, taken, pool, self.settled)
-            self._push(replace(node, lower=max(node.lower, bound), w=taken, pool=pool))
-
-    def _blockers(self, node: Node, delta: FloatArray) -> list[int]:
-        """Undecided positives that are ahead of some of W at x + δ, the nearest first."""
-        if not node.w:
-            return []
+    def _keys(self, delta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """d(x + δ, ·) of the negatives and of the positives, less what is common to all."""
         local = self.local
-        last = float((local.n[list(node.w)] - 2 * (local.negative_h[list(node.w)] @ delta)).max())
-        keys = local.p - 2 * (local.positive_h @ delta)
-        ahead = keys < last - 1e-10 * (abs(last) + 1e-300)
-        ahead[list(node.inside) + list(node.behind)] = False
-        places = np.flatnonzero(ahead)
-        return [int(i) for i in places[np.argsort(keys[places])]]
+        return local.n - 2 * (local.negative_h @ delta), local.p - 2 * (local.positive_h @ delta)
 
-    def _relax(self, node: Node) -> tuple[FloatArray | None, float, tuple[tuple[int, int], ...]]:
+    def _pairs_of(self, node: int) -> Pairs:
+        return [(int(j), int(i)) for j, i in self._nodes.pairs[node, : self._nodes.n_pairs[node]]]
+
+    def _relax(self, node: int) -> tuple[FloatArray | None, float, Pairs]:
         """The smallest move with all of W ahead of all of F, a valid bound on its size, and the binding pairs."""
-        local = self.local
-        delta = np.zeros(local.negative_h.shape[1])
-        pairs = [pair for pair in node.pairs if pair[0] in node.w and pair[1] in node.behind]
-        lower, binding = 0.0, tuple(pairs)
-        if not node.w or not node.behind:
-            return delta, lower, ()
-        w, behind = np.array(node.w), np.array(node.behind)
-        for attempt in range(ROUNDS):
+        delta = np.zeros(self.local.negative_h.shape[1])
+        w, behind = _members(self._nodes.w[node]), _members(self._nodes.behind[node])
+        if not len(w) or not len(behind):
+            return delta, 0.0, []
+        pairs = self._pairs_of(node)
+        lower, binding = 0.0, pairs
+        for _ in range(kernels.ROUNDS):
             if pairs:
                 found = self._solve(pairs)
                 if found is None:
-                    return None, np.inf, ()
+                    return None, np.inf, []
                 delta, multipliers = found
-                lower = max(lower, self._dual_bound(pairs, multipliers))
+                lower = max(lower, self.dual_bound(pairs, multipliers))
                 pairs = [pair for pair, weight in zip(pairs, multipliers, strict=True) if weight > 0]
-                binding = tuple(pairs)
+                binding = pairs
                 if lower >= self.settled:
                     break
-            front = local.n[w] - 2 * (local.negative_h[w] @ delta)
-            back = local.p[behind] - 2 * (local.positive_h[behind] @ delta)
-            gap = front[:, None] - back[None, :]
-            fresh = [
-                (int(w[a]), int(behind[b]))
-                for a, b in zip(*np.unravel_index(np.argsort(-gap, axis=None)[:6], gap.shape), strict=True)
-                if gap[a, b] > 1e-11 * (np.abs(front[a]) + np.abs(back[b]))
-            ]
-            fresh = [pair for pair in fresh if pair not in pairs]
-            if not fresh and (pairs or attempt):
-                break
+            fresh = self._violated(delta, w, behind, pairs)
             if not fresh:
-                return delta, 0.0, ()
-            pairs += fresh
+                break
+            pairs = pairs + fresh
         return delta, lower, binding
 
-    def _half_spaces(self, pairs: list[tuple[int, int]]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        j, i = np.array(pairs).T
-        local = self.local
-        normals = local.negative_h[j] - local.positive_h[i]
-        return normals, (local.n[j] - local.p[i]) / 2, local.negative_slack[j] + local.positive_slack[i]
+    def _violated(self, delta: FloatArray, w: IntArray, behind: IntArray, pairs: Pairs) -> Pairs:
+        """The pairs that are most out of order after a move and not listed yet."""
+        front, back = (keys[some] for keys, some in zip(self._keys(delta), (w, behind), strict=True))
+        gap = front[:, None] - back[None, :]
+        worst = np.unravel_index(np.argsort(-gap, axis=None)[: kernels.NEW_PAIRS], gap.shape)
+        fresh = [
+            (int(w[a]), int(behind[b]))
+            for a, b in zip(*worst, strict=True)
+            if gap[a, b] > AHEAD * (np.abs(front[a]) + np.abs(back[b]))
+        ]
+        return [pair for pair in fresh if pair not in pairs]
 
-    def _solve(self, pairs: list[tuple[int, int]]) -> tuple[FloatArray, FloatArray] | None:
+    def _solve(self, pairs: Pairs) -> tuple[FloatArray, FloatArray] | None:
         """δ and multipliers of the relaxation; None where a contradiction proves it impossible."""
-        normals, offsets, _ = self._half_spaces(pairs)
+        local = self.local
+        j, i = np.reshape(np.array(pairs, dtype=np.intp), (-1, 2)).T
+        normals, offsets = local.negative_h[j] - local.positive_h[i], (local.n[j] - local.p[i]) / 2
         lengths = np.maximum(np.linalg.norm(normals, axis=1), TINY)
-        if float(offsets.max()) <= 0:
+        if float(offsets.max(initial=0.0)) <= 0:
             return np.zeros(normals.shape[1]), np.zeros(len(pairs))
         with np.errstate(over="ignore"):
             unit, scaled = normals / lengths[:, None], offsets / lengths
         if scaled.max() == np.inf:  # no move to speak of brings these two together
             alone = (np.arange(len(pairs)) == scaled.argmax()).astype(np.float64)
-            proved = self._dual_bound(pairs, alone) >= self.settled
+            proved = self.dual_bound(pairs, alone) >= self.settled
             return None if proved else (np.zeros(normals.shape[1]), alone)
-        if self.local.norm == 2:
+        if local.norm == 2:
             delta, multipliers, feasible = least_distance(unit, scaled)
         else:
-            delta, multipliers, feasible = least_distance_by_program(unit, scaled, self.local.norm)
+            delta, multipliers, feasible = least_distance_by_program(unit, scaled, local.norm)
         multipliers = multipliers / lengths
         if not feasible:  # believed only if the multipliers prove it
-            if self._dual_bound(pairs, multipliers) >= self.settled:
+            if self.dual_bound(pairs, multipliers) >= self.settled:
                 return None
             delta = np.zeros(normals.shape[1])
         return delta, multipliers
 
-    def _dual_bound(self, pairs: list[tuple[int, int]], multipliers: FloatArray) -> float:
+    def dual_bound(self, pairs: Pairs, multipliers: FloatArray) -> float:
         """Any weights merge the half-spaces into one; its distance, rounded down, is a valid bound."""
-        if not 0 < multipliers.max(initial=0.0) < np.inf:
-            return 0.0
-        normals, offsets, slack = self._half_spaces(pairs)
-        multipliers = multipliers / multipliers.max()  # so that `slack` covers what a norm loses to underflow
-        terms = multipliers * offsets
-        above = float(sums_rounded_down(terms, np.zeros(1, dtype=np.intp))[0])
-        below = float(np.linalg.norm(multipliers @ normals, ord=dual_norm(self.local.norm)))
-        below += float(multipliers @ (slack + sum_error(np.abs(normals).sum(axis=1), len(terms))))
-        if not (above > 0 and below >= 0):  # or not a number: it overflowed, and proves nothing
-            return 0.0
-        return rounded_down(above / below, 4 * normals.shape[1] + 64) if below > 0 else np.inf
+        listed = np.reshape(np.array(pairs, dtype=np.int16), (-1, 2))
+        return float(
+            kernels.dual_bound(self._space, listed, len(pairs), multipliers, float(dual_norm(self.local.norm)))
+        )
+
+
+def _compiled_graph(graph: PairGraph, cases: list[Case]) -> kernels.Graph:
+    """The graph and the cases as arrays."""
+    deepest = max((case.m for case in cases), default=0)
+    used = {case.m for case in cases}
+    values = [np.unique(graph.weight[:, :, m]) if m in used else np.empty(0) for m in range(deepest + 1)]
+    rows = [(case.m, -1 if case.c is None else case.c, case.t, case.negatives) for case in cases]
+    return kernels.Graph(
+        graph.weight,
+        graph.classes.astype(np.int64),
+        np.reshape(np.array(rows, dtype=np.int64), (-1, 4)),
+        np.concatenate(values),
+        np.concatenate([[0], np.cumsum([len(found) for found in values])]).astype(np.int64),
+    )
+
+
+def _room_for(nodes: int, n_negatives: int, n_positives: int) -> kernels.Nodes:
+    sets = [np.zeros((nodes, (count + 63) // 64), dtype=np.uint64) for count in (n_negatives, n_positives)]
+    return kernels.Nodes(
+        lower=np.zeros(nodes),
+        serial=np.zeros(nodes, dtype=np.int64),
+        case=np.zeros(nodes, dtype=np.int64),
+        pool=sets[0],
+        w=sets[0].copy(),
+        inside=sets[1],
+        behind=sets[1].copy(),
+        n_pairs=np.zeros(nodes, dtype=np.int64),
+        pairs=np.zeros((nodes, kernels.MOST_PAIRS, 2), dtype=np.int16),
+    )
+
+
+def _members(bits: NDArray[np.uint64]) -> IntArray:
+    return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))

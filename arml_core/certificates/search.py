@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,15 @@ from ..progress import Callback, report
 from ..radii import Radii
 from .bisectors import Edges, flipping_edges
 from .bounds import Case, votes_cases
-from .branch import BranchAndBound, HalfSpaces
 from .candidates import Screening
 from .exactness import bounds_meet, interval_radii, neighbor_distance, operator_norm
 from .pairs import MOST_NEGATIVES, PairGraph
 from .region_walk import PlanarProblem, walk
 from .triplet import Triplets
 from .triplet_rows import TripletRows
+
+if TYPE_CHECKING:
+    from .branch import BranchAndBound
 
 LIST_WIDTH = 1024
 POSITIVES = 256
@@ -206,6 +209,8 @@ class PointSearch:
         self.lower = max(self.lower, min(search.lower, self.upper))
 
     def _prepare(self, rows: TripletRows, cases: list[Case], places: IntArray | None) -> BranchAndBound | None:
+        from .branch import BranchAndBound, HalfSpaces  # half a second of import for those who search
+
         triplets = self.triplets
         depth = max(case.m for case in cases) + 1
         found = Screening(triplets, rows, depth - 1, places).candidates(np.arange(1), LIST_WIDTH)

@@ -26,6 +26,7 @@ import torch
 
 from ..errors import Cancelled
 from ..learners.arml import ARML
+from ..warm_up import compile_loops
 from .disk_reserve import with_room
 from .errors import DamagedFile, StoreError, may_pass
 from .files import Arrays, read_arrays, sha256_of, write_arrays
@@ -257,9 +258,10 @@ def lower_priority(by: int) -> None:
 
 
 def warm_up() -> None:
-    """Train a little: parts of torch are imported and set up at their first use, which takes seconds."""
+    """Train and search a little: parts of torch are set up at their first use, and compiled loops are loaded then."""
     x = np.random.default_rng(0).random((32, 4))
     ARML(n_epochs=2, random_state=0, device="cpu").fit(x, np.arange(32) % 2)
+    compile_loops()
 
 
 def _devices() -> list[str]:

@@ -166,8 +166,8 @@ def test_multipliers_that_overflow_prove_nothing(multipliers):
     """A bound that is not a number must not be taken for a large one."""
     far = np.array([[1e200, 0.0], [-1e200, 1.0]])
     local = HalfSpaces(far, np.zeros((1, 2)), np.array([4.0, 2.0]), np.zeros(1), np.zeros(2), np.zeros(1), 2.0)
-    search = BranchAndBound(local, SimpleNamespace(rest=np.inf, place=np.arange(2)), [], np.inf)
-    with np.errstate(all="ignore"):
-        assert 0 <= search._dual_bound([(0, 0), (1, 0)], np.array(multipliers)) < 1e-180  # far below the truth
-    one = search._dual_bound([(0, 0)], np.array([1e-200]))
+    graph = SimpleNamespace(rest=np.inf, weight=np.zeros((2, 2, 1)), classes=np.ones(2, dtype=np.intp))
+    search = BranchAndBound(local, graph, [], np.inf)
+    assert 0 <= search.dual_bound([(0, 0), (1, 0)], np.array(multipliers)) < 1e-180  # far below the truth
+    one = search.dual_bound([(0, 0)], np.array([1e-200]))
     assert one == pytest.approx(2e-200, rel=1e-9)  # n / 2 over the length of the normal

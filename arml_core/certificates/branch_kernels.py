@@ -1,0 +1,677 @@
+"""The inner loops of branch and bound, compiled.
+
+Sets of negatives and of positives are rows of bits. An open decision ("node") is a row of :class:`Nodes`; `heap` holds
+the numbers of the open ones, the smallest bound first. Nothing here decides whether a bound is valid but
+:func:`dual_bound` and :func:`clique_bound`: all else only chooses where to look.
+
+Compiled code sums in its own order, never with fastmath: the error bounds hold for every order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ..numerics.arrays import FloatArray, IntArray
+
+MOST_PAIRS = 48  # constraints of one relaxation
+NEW_PAIRS = 6
+ROUNDS = 40
+MEETING = 1e-7  # relative: closer than this, both sides count as met
+INFEASIBLE = 1e-12
+DEPENDENT = 1e-13  # of a pivot: the column adds nothing
+CLOSE = 1e-8  # how far a solution may miss a constraint, relative to the largest offset
+AHEAD = 1e-11  # of the keys: a pair out of order by more is violated
+BLOCKS = 1e-10
+
+DONE, SOLVE = 0, 1
+
+
+class Space(NamedTuple):
+    """The half-spaces around one test point, and the products of their vectors (centred), which only steer.
+
+    `sum_error[n]` bounds the error of a sum of n terms, relative to their magnitudes; `rounding` is a factor that
+    covers the rounding of a quotient of norms.
+    """
+
+    negative_h: FloatArray
+    positive_h: FloatArray
+    n: FloatArray
+    p: FloatArray
+    negative_slack: FloatArray
+    positive_slack: FloatArray
+    negative_products: FloatArray
+    mixed_products: FloatArray
+    positive_products: FloatArray
+    sum_error: FloatArray
+    rounding: float
+
+
+class Graph(NamedTuple):
+    """The pair graph: `values[first_value[m]:first_value[m+1]]` are its distinct weights for m, ascending.
+
+    A row of `cases` is (m, c, t, negatives).
+    """
+
+    weight: FloatArray
+    classes: IntArray
+    cases: IntArray
+    values: FloatArray
+    first_value: IntArray
+
+
+class Nodes(NamedTuple):
+    """Partial decisions, a row each: `lower` bounds the radius of every way to complete it.
+
+    `pool` are the negatives not ruled out, `w` those taken; `inside` and `behind` are the positives that may be ahead
+    and that must stay behind; `pairs` are the constraints that were binding.
+    """
+
+    lower: FloatArray
+    serial: IntArray
+    case: IntArray
+    pool: NDArray[np.uint64]
+    w: NDArray[np.uint64]
+    inside: NDArray[np.uint64]
+    behind: NDArray[np.uint64]
+    n_pairs: IntArray
+    pairs: NDArray[np.int16]
+
+
+_compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@_compiled
+def has(bits: Any, k: int) -> bool:
+    return bool((bits[k >> 6] >> np.uint64(k & 63)) & np.uint64(1))
+
+
+@_compiled
+def put(bits: Any, k: int) -> None:
+    bits[k >> 6] |= np.uint64(1) << np.uint64(k & 63)
+
+
+@_compiled
+def drop(bits: Any, k: int) -> None:
+    bits[k >> 6] &= ~(np.uint64(1) << np.uint64(k & 63))
+
+
+@_compiled
+def members(bits: Any, count: int, out: IntArray) -> int:
+    """Write the members of a set into `out`; returns how many there are."""
+    n = 0
+    for k in range(count):
+        if has(bits, k):
+            out[n] = k
+            n += 1
+    return n
+
+
+@_compiled
+def _popcount(x: Any) -> int:
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+# the pair graph --------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def _has_core(cost: Any, n: int, n_chosen: int, in_class: Any, needed: int, of_class: int, limit: float) -> bool:
+    """Whether enough negatives are left when those with too few partners at most `limit` apart are peeled off.
+
+    `cost` is (n, n), the chosen negatives first.
+    """
+    words = (n + 63) >> 6
+    alive = np.zeros(words, dtype=np.uint64)
+    for a in range(n):
+        cheap = cost[a, a] <= limit
+        for b in range(n_chosen):
+            cheap = cheap and cost[a, b] <= limit
+        if cheap:
+            put(alive, a)
+        elif a < n_chosen:
+            return False
+    near = np.zeros((n, words), dtype=np.uint64)
+    for a in range(n):
+        if has(alive, a):
+            for b in range(n):
+                if cost[a, b] <= limit:
+                    put(near[a], b)
+    while True:
+        changed, left, left_of_class = False, 0, 0
+        for a in range(n):
+            if not has(alive, a):
+                continue
+            partners, own = 0, 0
+            for word in range(words):
+                both = near[a, word] & alive[word]
+                partners += _popcount(both)
+                own += _popcount(both & in_class[word])
+            if partners < needed or own < of_class:
+                if a < n_chosen:
+                    return False
+                drop(alive, a)
+                changed = True
+            else:
+                left += 1
+                left_of_class += has(in_class, a)
+        if not changed:
+            return left >= needed and left_of_class >= of_class
+
+
+@_compiled
+def clique_bound(
+    weight: Any, values: Any, classes: Any, case: Any, taken: Any, pool: Any, proved: float, upper: float
+) -> float:
+    """The smallest radius at which a case (m, c, t, negatives) still has its clique, as far as peeling can tell.
+
+    The negatives `taken` are in it and only those in `pool` are left. The result lies between `proved`, a bound known
+    before, and `upper`. `values` are all distinct weights of this m, ascending.
+    """
+    m, c, t, negatives = case[0], case[1], case[2], case[3]
+    n_all = weight.shape[0]
+    place = np.empty(n_all, dtype=np.int64)
+    n_chosen = members(taken, n_all, place)
+    n = n_chosen
+    for j in range(n_all):
+        if not has(pool, j) or has(taken, j):
+            continue
+        cheap = weight[j, j, m] < upper
+        for k in range(n_chosen):
+            cheap = cheap and weight[j, place[k], m] < upper
+        if cheap:
+            place[n] = j
+            n += 1
+    if n < negatives:
+        return upper
+    cost = np.empty((n, n))
+    in_class = np.zeros((n + 63) >> 6, dtype=np.uint64)
+    for a in range(n):
+        for b in range(n):
+            cost[a, b] = weight[place[a], place[b], m]
+        if classes[place[a]] == c:
+            put(in_class, a)
+    low = np.searchsorted(values, proved, side="right")
+    high = np.searchsorted(values, upper, side="left")
+    if high == 0 or not _has_core(cost, n, n_chosen, in_class, negatives, t, values[high - 1]):
+        return upper
+    if _has_core(cost, n, n_chosen, in_class, negatives, t, proved):
+        return proved
+    while low < high:  # the first value at which the case is possible
+        middle = (low + high) // 2
+        if _has_core(cost, n, n_chosen, in_class, negatives, t, values[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return min(values[low], upper) if low < len(values) else upper
+
+
+# the relaxation --------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any, dual: float) -> float:
+    """Any weights merge the half-spaces of the first n `pairs` into one; its distance, rounded down, is a valid bound.
+
+    ‖·‖_dual is the norm of the merged normal. What is infinite or not a number proves nothing.
+    """
+    largest = 0.0
+    for k in range(n):
+        if not 0 <= multipliers[k] < np.inf:
+            return 0.0
+        largest = max(largest, multipliers[k])
+    if largest == 0:
+        return 0.0
+    width = space.negative_h.shape[1]
+    merged = np.zeros(width)
+    above, magnitude, below, entries = 0.0, 0.0, 0.0, 0.0
+    for k in range(n):
+        weight = multipliers[k] / largest  # at most 1, so that `slack` covers what a norm loses to underflow
+        if weight == 0:
+            continue
+        j, i = pairs[k, 0], pairs[k, 1]
+        term = weight * ((space.n[j] - space.p[i]) / 2)
+        above += term
+        magnitude += abs(term)
+        below += weight * (space.negative_slack[j] + space.positive_slack[i])
+        front, back, total = space.negative_h[j], space.positive_h[i], 0.0
+        for d in range(width):
+            entry = front[d] - back[d]
+            merged[d] += weight * entry
+            total += abs(entry)
+        entries += weight * total
+    above -= space.sum_error[n] * magnitude
+    below += space.sum_error[n] * entries
+    if dual == 2:
+        below += np.sqrt((merged * merged).sum())
+    elif dual == 1:
+        below += np.abs(merged).sum()
+    else:
+        below += np.abs(merged).max()
+    if not (above > 0 and below >= 0):
+        return 0.0
+    return space.rounding * (above / below) if below > 0 else np.inf
+
+
+@_compiled
+def _cholesky_solve(matrix: Any, chosen: Any, n: int, target: Any, out: Any) -> bool:
+    """Solve for the first n `chosen` rows and columns; False where they depend on each other."""
+    factor = np.empty((n, n))
+    for a in range(n):
+        for b in range(a + 1):
+            value = matrix[chosen[a], chosen[b]]
+            for k in range(b):
+                value -= factor[a, k] * factor[b, k]
+            if a == b:
+                if not value > DEPENDENT:
+                    return False
+                factor[a, a] = np.sqrt(value)
+            else:
+                factor[a, b] = value / factor[b, b]
+    for a in range(n):
+        value = target[chosen[a]]
+        for k in range(a):
+            value -= factor[a, k] * out[k]
+        out[a] = value / factor[a, a]
+    for a in range(n - 1, -1, -1):
+        value = out[a]
+        for k in range(a + 1, n):
+            value -= factor[k, a] * out[k]
+        out[a] = value / factor[a, a]
+    return True
+
+
+@_compiled
+def least_distance_by_gram(gram: Any, offsets: Any, multipliers: Any) -> int:
+    """Minimise ‖δ‖₂ subject to unit normals · δ ≥ offsets, from the normals' products alone.
+
+    Lawson and Hanson's reduction to non-negative least squares, solved through its normal equations. Writes δ's
+    weights on the normals; returns 1, or 0 where the constraints contradict each other (the weights then combine them
+    into a contradiction), or -1 where it lost too many digits to tell.
+    """
+    n = len(offsets)
+    scale = offsets.max()
+    target = offsets / scale
+    matrix = gram + np.outer(target, target)
+    u, passive = np.zeros(n), np.zeros(n, dtype=np.bool_)
+    blocked = np.zeros(n, dtype=np.bool_)
+    chosen, z = np.empty(n, dtype=np.int64), np.empty(n)
+    gradient = target.copy()
+    for _ in range(4 * n + 20):
+        entering, steepest = -1, 1e-12
+        for k in range(n):
+            if not passive[k] and not blocked[k] and gradient[k] > steepest:
+                entering, steepest = k, gradient[k]
+        if entering < 0:
+            break
+        passive[entering] = True
+        while True:
+            count = 0
+            for k in range(n):
+                if passive[k]:
+                    chosen[count] = k
+                    count += 1
+            if not _cholesky_solve(matrix, chosen, count, target, z):
+                passive[entering] = False
+                blocked[entering] = True
+                break
+            step, leaving = 1.0, -1
+            for a in range(count):
+                k = chosen[a]
+                if z[a] <= 0:
+                    share = u[k] / (u[k] - z[a]) if u[k] > z[a] else 0.0
+                    if share < step or leaving < 0:
+                        step, leaving = min(share, step), k
+            if leaving < 0:
+                for a in range(count):
+                    u[chosen[a]] = z[a]
+                blocked[:] = False
+                break
+            for a in range(count):
+                u[chosen[a]] += step * (z[a] - u[chosen[a]])
+            u[leaving] = 0.0
+            passive[leaving] = False
+            for k in range(n):
+                if passive[k] and u[k] <= 0:
+                    u[k], passive[k] = 0.0, False
+            if not passive[entering]:
+                blocked[entering] = True
+                break
+        for k in range(n):
+            gradient[k] = target[k] - (matrix[k] * u).sum()
+    left_over = 1.0
+    for k in range(n):
+        left_over -= target[k] * u[k]
+    if left_over < INFEASIBLE:
+        multipliers[:] = u
+        return 0
+    multipliers[:] = u * (scale / left_over)
+    for k in range(n):
+        if (gram[k] * multipliers).sum() < offsets[k] - CLOSE * scale:
+            return -1
+    return 1
+
+
+@_compiled
+def keys_after(space: Any, pairs: Any, n: int, multipliers: Any, front: Any, back: Any) -> None:
+    """The keys d(x + δ, ·) of all, less what is common to them, for δ = Σ multiplier · normal."""
+    front[:] = space.n
+    back[:] = space.p
+    for k in range(n):
+        weight = 2 * multipliers[k]
+        if weight == 0:
+            continue
+        j, i = pairs[k, 0], pairs[k, 1]
+        for a in range(len(front)):
+            front[a] -= weight * (space.negative_products[j, a] - space.mixed_products[a, i])
+        for b in range(len(back)):
+            back[b] -= weight * (space.mixed_products[j, b] - space.positive_products[i, b])
+
+
+@_compiled
+def add_violated(front: Any, back: Any, w: Any, behind: Any, pairs: Any, n: int) -> int:
+    """Append the pairs that are most out of order and not listed yet; returns how many there are now."""
+    gaps = np.empty(NEW_PAIRS)
+    worst = np.empty((NEW_PAIRS, 2), dtype=np.int64)
+    found = 0
+    for j in w:
+        for i in behind:
+            gap = front[j] - back[i]
+            if not gap > AHEAD * (abs(front[j]) + abs(back[i])):
+                continue
+            if found == NEW_PAIRS and gap <= gaps[found - 1]:
+                continue
+            k = found if found < NEW_PAIRS else NEW_PAIRS - 1
+            found = min(found + 1, NEW_PAIRS)
+            while k > 0 and gaps[k - 1] < gap:
+                gaps[k] = gaps[k - 1]
+                worst[k, 0], worst[k, 1] = worst[k - 1, 0], worst[k - 1, 1]
+                k -= 1
+            gaps[k] = gap
+            worst[k, 0], worst[k, 1] = j, i
+    for k in range(found):
+        listed = False
+        for other in range(n):
+            listed = listed or (pairs[other, 0] == worst[k, 0] and pairs[other, 1] == worst[k, 1])
+        if not listed and n < MOST_PAIRS:
+            pairs[n, 0], pairs[n, 1] = worst[k, 0], worst[k, 1]
+            n += 1
+    return n
+
+
+@_compiled
+def _solve(space: Any, pairs: Any, n: int, multipliers: Any) -> int:
+    """Weights of the normals for the first n pairs, from products; as :func:`least_distance_by_gram` returns it."""
+    gram, offsets, lengths = np.empty((n, n)), np.empty(n), np.empty(n)
+    for a in range(n):
+        ja, ia = pairs[a, 0], pairs[a, 1]
+        offsets[a] = (space.n[ja] - space.p[ia]) / 2
+        for b in range(a + 1):
+            jb, ib = pairs[b, 0], pairs[b, 1]
+            gram[a, b] = (
+                space.negative_products[ja, jb]
+                - space.mixed_products[ja, ib]
+                - space.mixed_products[jb, ia]
+                + space.positive_products[ia, ib]
+            )
+            gram[b, a] = gram[a, b]
+        own = space.negative_products[ja, ja] + space.positive_products[ia, ia]
+        if not gram[a, a] > 1e-9 * own:
+            return -1  # the two all but coincide: products have lost what tells them apart
+        lengths[a] = np.sqrt(gram[a, a])
+    multipliers[:n] = 0.0
+    if offsets.max() <= 0:
+        return 1
+    for a in range(n):
+        offsets[a] /= lengths[a]
+        for b in range(n):
+            gram[a, b] /= lengths[a] * lengths[b]
+    if not offsets.max() < np.inf:
+        return -1
+    found = least_distance_by_gram(gram, offsets, multipliers[:n])
+    for a in range(n):
+        multipliers[a] /= lengths[a]
+    return found
+
+
+@_compiled
+def relax(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, front: Any, back: Any) -> Any:
+    """The smallest move (ℓ2) with all of w ahead of all of behind.
+
+    Returns (how, lower, n): `lower` bounds its size, the first n `pairs` are binding, `front` and `back` are the keys
+    after it. `how` is 1; 0 where a contradiction proves that there is none; -1 where digits were lost.
+    """
+    front[:] = space.n
+    back[:] = space.p
+    lower = 0.0
+    multipliers = np.zeros(MOST_PAIRS)
+    if len(w) == 0 or len(behind) == 0:
+        return 1, lower, 0
+    for _ in range(ROUNDS):
+        if n:
+            how = _solve(space, pairs, n, multipliers)
+            if how < 0:
+                return -1, lower, n
+            lower = max(lower, dual_bound(space, pairs, n, multipliers, 2.0))
+            if how == 0:  # believed only if the multipliers prove it
+                return (0, np.inf, 0) if lower >= settled else (-1, lower, n)
+            kept = 0
+            for k in range(n):
+                if multipliers[k] > 0:
+                    pairs[kept, 0], pairs[kept, 1] = pairs[k, 0], pairs[k, 1]
+                    multipliers[kept] = multipliers[k]
+                    kept += 1
+            n = kept
+            keys_after(space, pairs, n, multipliers, front, back)
+            if lower >= settled:
+                break
+        before = n
+        n = add_violated(front, back, w, behind, pairs, n)
+        if n == before:
+            break
+    return 1, lower, n
+
+
+# the search ------------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def _less(lower: Any, serial: Any, a: int, b: int) -> bool:
+    return bool(lower[a] < lower[b] or (lower[a] == lower[b] and serial[a] < serial[b]))
+
+
+@_compiled
+def push(nodes: Any, heap: Any, counts: Any, node: int) -> None:
+    """Put a node on the heap; counts[0] is the heap's size."""
+    k = counts[0]
+    counts[0] += 1
+    while k > 0 and _less(nodes.lower, nodes.serial, node, heap[(k - 1) >> 1]):
+        heap[k] = heap[(k - 1) >> 1]
+        k = (k - 1) >> 1
+    heap[k] = node
+
+
+@_compiled
+def pop(nodes: Any, heap: Any, counts: Any) -> int:
+    """Take the node with the smallest bound."""
+    top = heap[0]
+    counts[0] -= 1
+    n = counts[0]
+    last = heap[n]
+    k = 0
+    while 2 * k + 1 < n:
+        child = 2 * k + 1
+        if child + 1 < n and _less(nodes.lower, nodes.serial, heap[child + 1], heap[child]):
+            child += 1
+        if not _less(nodes.lower, nodes.serial, heap[child], last):
+            break
+        heap[k] = heap[child]
+        k = child
+    heap[k] = last
+    return int(top)
+
+
+@_compiled
+def new_node(nodes: Any, counts: Any, free: Any) -> int:
+    """A row for another node; counts[1] rows were used so far, counts[2] of them are free again, counts[3] serials."""
+    if counts[2]:
+        counts[2] -= 1
+        node = free[counts[2]]
+    else:
+        node = counts[1]
+        counts[1] += 1
+    nodes.serial[node] = counts[3]
+    counts[3] += 1
+    return int(node)
+
+
+@_compiled
+def release(counts: Any, free: Any, node: int) -> None:
+    free[counts[2]] = node
+    counts[2] += 1
+
+
+@_compiled
+def _copy(nodes: Any, node: int, other: int) -> None:
+    nodes.lower[other] = nodes.lower[node]
+    nodes.case[other] = nodes.case[node]
+    nodes.n_pairs[other] = nodes.n_pairs[node]
+    nodes.pool[other, :] = nodes.pool[node]
+    nodes.w[other, :] = nodes.w[node]
+    nodes.inside[other, :] = nodes.inside[node]
+    nodes.behind[other, :] = nodes.behind[node]
+    nodes.pairs[other, :, :] = nodes.pairs[node]
+
+
+@_compiled
+def expand(
+    space: Any,
+    graph: Any,
+    nodes: Any,
+    heap: Any,
+    counts: Any,
+    free: Any,
+    node: int,
+    settled: float,
+    front: Any,
+    back: Any,
+) -> bool:
+    """Branch on a relaxed node by the keys after its move; True where its decision is complete."""
+    case = graph.cases[nodes.case[node]]
+    m, c, t, negatives = case[0], case[1], case[2], case[3]
+    n_negatives, n_positives = len(front), len(back)
+    w = np.empty(n_negatives, dtype=np.int64)
+    n_w = members(nodes.w[node], n_negatives, w)
+    capacity = m
+    for word in range(nodes.inside.shape[1]):
+        capacity -= _popcount(nodes.inside[node, word])
+    if n_w:
+        last = front[w[0]]
+        for k in range(1, n_w):
+            last = max(last, front[w[k]])
+        nearest, n_ahead = np.empty(capacity + 1, dtype=np.int64), 0
+        for b in range(n_positives):  # the nearest of the undecided positives that are ahead of some of w
+            if not back[b] < last - BLOCKS * (abs(last) + 1e-300):
+                continue
+            if has(nodes.inside[node], b) or has(nodes.behind[node], b):
+                continue
+            if n_ahead == capacity + 1 and back[b] >= back[nearest[capacity]]:
+                continue
+            k = n_ahead if n_ahead <= capacity else capacity
+            n_ahead = min(n_ahead + 1, capacity + 1)
+            while k > 0 and back[nearest[k - 1]] > back[b]:
+                nearest[k] = nearest[k - 1]
+                k -= 1
+            nearest[k] = b
+        if n_ahead > capacity:  # one of them must stay behind: the first that does
+            for count in range(capacity + 1):
+                child = new_node(nodes, counts, free)
+                _copy(nodes, node, child)
+                for k in range(count):
+                    put(nodes.inside[child], nearest[k])
+                put(nodes.behind[child], nearest[count])
+                push(nodes, heap, counts, child)
+            return False
+    if n_w == negatives:
+        return True
+    others = 0
+    for k in range(n_w):
+        others += graph.classes[w[k]] != c
+    best, best_cost = -1, np.inf
+    for j in range(n_negatives):
+        if not has(nodes.pool[node], j) or has(nodes.w[node], j):
+            continue
+        if others >= negatives - t and graph.classes[j] != c:
+            continue  # the places for other classes are taken
+        cost = graph.weight[j, j, m]
+        for k in range(n_w):
+            cost = max(cost, graph.weight[j, w[k], m])
+        if best < 0 or cost < best_cost or (cost == best_cost and front[j] < front[best]):
+            best, best_cost = j, cost
+    if best < 0:
+        return False
+    for taken in (True, False):
+        child = new_node(nodes, counts, free)
+        _copy(nodes, node, child)
+        if taken:
+            put(nodes.w[child], best)
+        else:
+            drop(nodes.pool[child], best)
+        start, stop = graph.first_value[m], graph.first_value[m + 1]
+        bound = clique_bound(
+            graph.weight,
+            graph.values[start:stop],
+            graph.classes,
+            case,
+            nodes.w[child],
+            nodes.pool[child],
+            nodes.lower[node],
+            settled,
+        )
+        nodes.lower[child] = max(nodes.lower[child], bound)
+        if nodes.lower[child] < settled:
+            push(nodes, heap, counts, child)
+        else:
+            release(counts, free, child)
+    return False
+
+
+@_compiled
+def run(
+    space: Any, graph: Any, nodes: Any, heap: Any, counts: Any, free: Any, upper: float, settled: float, most: int
+) -> Any:
+    """Refine up to `most` nodes in ℓ2. Returns (status, settled, refined, node).
+
+    With the status SOLVE the node has lost digits here and is to be relaxed with care; with DONE, node ≥ 0 is a
+    complete decision whose move was found, and `settled` already takes it into account.
+    """
+    n_negatives, n_positives = len(space.n), len(space.p)
+    front, back = np.empty(n_negatives), np.empty(n_positives)
+    w, behind = np.empty(n_negatives, dtype=np.int64), np.empty(n_positives, dtype=np.int64)
+    refined = 0
+    room = nodes.lower.shape[0] - 8 - graph.cases[:, 0].max()
+    while counts[0] and refined < most and counts[1] - counts[2] < room:
+        first = nodes.lower[heap[0]]
+        if not (first < upper * (1 - MEETING) and first < settled):
+            break
+        node = pop(nodes, heap, counts)
+        refined += 1
+        n_w, n_behind = members(nodes.w[node], n_negatives, w), members(nodes.behind[node], n_positives, behind)
+        how, lower, n_pairs = relax(
+            space, w[:n_w], behind[:n_behind], settled, nodes.pairs[node], nodes.n_pairs[node], front, back
+        )
+        if how < 0:
+            return SOLVE, settled, refined, node
+        nodes.n_pairs[node] = n_pairs
+        nodes.lower[node] = max(nodes.lower[node], lower)
+        is_open = how and nodes.lower[node] < settled
+        if is_open and expand(space, graph, nodes, heap, counts, free, node, settled, front, back):
+            return DONE, min(settled, nodes.lower[node]), refined, node
+        release(counts, free, node)
+    return DONE, settled, refined, -1

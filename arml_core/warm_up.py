@@ -1,0 +1,24 @@
+"""Compile the inner loops ahead of their first use: ``python -m arml_core.warm_up``.
+
+It takes some ten seconds the first time; what was compiled is kept beside the code or, where that cannot be written, in
+a folder of the user.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .knn import MahalanobisKNN
+from .threat import ThreatModel
+
+
+def compile_loops() -> None:
+    """Compile what a search needs, or load what was compiled before, by searching once in each kind of norm."""
+    x = np.random.default_rng(0).random((40, 4))
+    knn = MahalanobisKNN(5, n_jobs=1).fit(x, np.arange(40) % 3)
+    for norm in ("l2", "linf"):
+        knn.certify(x[:2], method="search", threat=ThreatModel(norm), exclude=np.arange(2), budget=1.0)
+
+
+if __name__ == "__main__":
+    compile_loops()
