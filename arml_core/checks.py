@@ -93,3 +93,15 @@ def _indices(row: Any) -> IntArray:
             f"exclude must hold indices of training rows (-1 for none), not a mask or fractions; got {row!r}"
         )
     return np.unique(values).astype(np.intp)
+
+
+def checked_radii(at: ArrayLike | None, method: str) -> tuple[float, ...] | None:
+    """The radii of `at=`, ascending; a ValueError for what is no radius, and for a method that has no use for them."""
+    if at is None:
+        return None
+    if method != "search":
+        raise ValueError(f"at= tells 'search' where to spend its time; {method!r} spends none. Leave it out")
+    radii = np.unique(np.asarray(at, dtype=np.float64))
+    if not len(radii) or not (radii >= 0).all():
+        raise ValueError(f"at must be radii of at least 0, one or more; got {shortened(repr(at))}")
+    return tuple(radii.tolist())

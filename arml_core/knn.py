@@ -17,7 +17,7 @@ from .attacks import METHODS as ATTACKS
 from .attacks import attack_point, boundary_attack, whitebox_attack
 from .attacks.boundary import STEPS as BOUNDARY_STEPS
 from .certificates import Triplets, check_support, exact_radius, search_radius, triplet_bound
-from .checks import check_class_sizes, check_k, check_whole, checked_exclude, checked_labels
+from .checks import check_class_sizes, check_k, check_whole, checked_exclude, checked_labels, checked_radii
 from .device import device_for_certificates
 from .metric import as_metric
 from .neighbors.point_set import PointSet
@@ -174,6 +174,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         exclude: ArrayLike | Sequence[ArrayLike] | None = None,
         budget: float = 1.0,
         callback: Callback | None = None,
+        at: ArrayLike | None = None,
     ) -> Radii:
         """How far each row can move before its answer changes.
 
@@ -189,6 +190,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             sequence of indices per row.
         budget : seconds per point for "search", about: its attack is not cut off, and the proof has at least half.
         callback : ``callback(done, total, info)``, called as points are finished.
+        at : radii at which a verdict is wanted. "search" then spends its time only on points with one of them between
+            both sides; a point that is certified at all of them from the start is not attacked, so its `upper` is +inf.
 
         Returns
         -------
@@ -213,13 +216,14 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_support(method, self.n_neighbors, threat)
         if not budget >= 0:
             raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
+        radii = checked_radii(at, method)
         asked = self._asked(X, y, exclude, callback)
         points, triplets = asked.kept(), self._triplets_for(threat)
         if method == "theorem1":
             check_class_sizes(points, self.classes_)
         progress = asked.progress(callback)
         if method in ("exact", "search"):
-            found = self._both_sides(triplets, points, method, budget, progress)
+            found = self._both_sides(triplets, points, method, budget, radii, progress)
         else:
             lower = triplet_bound(triplets, points, method, progress)
             found = asked.unattacked(lower)
@@ -271,12 +275,19 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.n_neighbors == 1 and threat.norm == 2 and threat.box is None
 
     def _both_sides(
-        self, triplets: Triplets, points: PointSet, method: str, budget: float, callback: Callback | None
+        self,
+        triplets: Triplets,
+        points: PointSet,
+        method: str,
+        budget: float,
+        at: tuple[float, ...] | None,
+        callback: Callback | None,
     ) -> Radii:
         if method == "exact" or self._is_exact_case(triplets.threat):
             return exact_radius(triplets, points, callback)
         lower = triplet_bound(triplets, points, "votes")
-        return search_radius(triplets, points, lower, partial(attack_point, traded=SEARCH_TRADED), budget, callback)
+        attack = partial(attack_point, traded=SEARCH_TRADED)
+        return search_radius(triplets, points, lower, attack, budget, at, callback)
 
     def _asked(
         self,

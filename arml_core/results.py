@@ -130,6 +130,7 @@ def _about(evaluation: Evaluation) -> dict[str, Any]:
         "threat": spec.threat.arguments(),
         "options": dict(spec.options),
         "budget": spec.budget,
+        **({} if spec.at is None else {"at": list(spec.at)}),
         "attack_seed": spec.seed,
         "points": spec.points.content(),
         "planned": evaluation.planned,
@@ -166,6 +167,7 @@ def _evaluation(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Evaluati
         about["budget"],
         about["attack_seed"],
         about["options"],
+        tuple(about["at"]) if "at" in about else None,
     )
     run = RunSpec(about["fingerprint"], about["learner"], about["parameters"], about["seed"])
     titles = about["dataset"], about["dataset_title"], about["learner_title"]

@@ -13,7 +13,11 @@ from .made_evaluations import made_evaluation as evaluation
 
 def test_what_is_written_is_read_again_to_the_last_bit(tmp_path: Path) -> None:
     box = ThreatModel(norm="linf", costs=[1, 2], frozen=[0], box=([0, 0], [1, np.inf]))
-    written = [evaluation(), evaluation(kind="attack", method="boundary", options={"steps": 100}, threat=box)]
+    written = [
+        evaluation(),
+        evaluation(method="search", budget=0.5, at=(0.1, 1 / 3)),
+        evaluation(kind="attack", method="boundary", options={"steps": 100}, threat=box),
+    ]
     write_results(tmp_path / "a.npz", written)
     read = read_results(tmp_path / "a.npz")
     for before, after in zip(written, read, strict=True):
@@ -41,6 +45,10 @@ def test_the_side_that_counts() -> None:
         ),
         ({"kind": "attack", "method": "whitebox"}, "White-box attack"),
         ({"method": "search", "budget": 0.5}, "Search, 0.5 s a point"),
+        (
+            {"method": "search", "budget": 0.5, "at": (0.1, 0.25)},
+            "Search, 0.5 s a point, verdicts at 0.1, 0.25",
+        ),
         ({"method": "theorem1"}, "Theorem 1"),
     ],
 )

@@ -80,11 +80,14 @@ class BranchAndBound:
     ----------
     graph : the negatives in question and the costs of their pairs.
     upper : the best known upper bound; nothing above it is explored.
+    ceiling : a bound that is enough: nothing above it is explored either.
     """
 
-    def __init__(self, local: HalfSpaces, graph: PairGraph, cases: list[Case], upper: float) -> None:
+    def __init__(
+        self, local: HalfSpaces, graph: PairGraph, cases: list[Case], upper: float, ceiling: float = np.inf
+    ) -> None:
         self.local, self.upper = local, upper
-        self.settled = min(upper, graph.rest)  # the smallest bound among what will not be refined further
+        self.settled = min(upper, ceiling, graph.rest)  # the smallest bound among what will not be refined further
         self.leaves: list[FloatArray] = []  # moves that fulfil a complete decision: starts for an attack
         self.refined = 0
         self._space = local.space()

@@ -51,13 +51,17 @@ scratch), as (size, point). It is handed in, because certificates know nothing o
 
 @dataclass
 class PointSearch:
-    """The search for one of the points, `member`, from a valid bound `lower`."""
+    """The search for one of the points, `member`, from a valid bound `lower`.
+
+    With `at`, radii at which a verdict is wanted, it ends once each of them is below `lower` or not below `upper`.
+    """
 
     triplets: Triplets
     points: PointSet
     member: int
     attack: Attack
     lower: float
+    at: tuple[float, ...] | None = None
     upper: float = np.inf
     adversarial: NDArray[np.floating] | None = None
 
@@ -69,15 +73,26 @@ class PointSearch:
     def run(self, budget: float, max_nodes: int | None = None) -> None:
         """Bring `lower` and `upper` together for up to `budget` seconds, and up to `max_nodes` of branch and bound."""
         started = time.perf_counter()
-        if np.isinf(self.lower):
+        if np.isinf(self.lower) or not self._is_open():
             return
         if len(self.triplets.threat.movable) <= 2:
             self._search_plane(started, budget)
         else:
             self._try(None)
-            if self.lower < self.upper and self.triplets.threat.box is None:
+            if self._is_open() and self.triplets.threat.box is None:
                 self._branch(_deadline(started, budget), max_nodes)
         self.lower = min(self.lower, self.upper)
+
+    def _is_open(self) -> bool:
+        """Whether there is anything left to find out."""
+        return self.lower < min(self.upper, self._ceiling())
+
+    def _ceiling(self) -> float:
+        """A lower side of this much settles every verdict that is still open; without `at` none does."""
+        if self.at is None:
+            return np.inf
+        undecided = [radius for radius in self.at if self.lower <= radius < self.upper]
+        return float(np.nextafter(max(undecided), np.inf)) if undecided else 0.0
 
     def _try(self, start: FloatArray | None) -> None:
         found = self.attack(self.triplets, self.points, self.member, start)
@@ -214,7 +229,8 @@ class PointSearch:
         triplets = self.triplets
         depth = max(case.m for case in cases) + 1
         found = Screening(triplets, rows, depth - 1, places).candidates(np.arange(1), LIST_WIDTH)
-        promising = int(np.count_nonzero(found.bound[0] < self.upper))
+        ceiling = self._ceiling()
+        promising = int(np.count_nonzero(found.bound[0] < min(self.upper, ceiling)))
         count = min(promising, MOST_NEGATIVES)
         following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed
         rest = float(following.min(initial=found.rest[0]))
@@ -236,7 +252,7 @@ class PointSearch:
             triplets.h_slack[positives],
             triplets.threat.norm,
         )
-        return BranchAndBound(local, graph, cases, self.upper)
+        return BranchAndBound(local, graph, cases, self.upper, ceiling)
 
 
 def _deadline(started: float, budget: float) -> float:
@@ -337,17 +353,19 @@ def search_radius(
     lower: FloatArray,
     attack: Attack,
     budget: float = 1.0,
+    at: tuple[float, ...] | None = None,
     callback: Callback | None = None,
 ) -> Radii:
     """Both sides for test points, starting from valid bounds `lower`.
 
     `budget` is seconds per point, about: an attack is not cut off, and what comes after it has at least half of them.
+    With `at`, only as much of it is spent as the verdicts at these radii need.
     """
     n, x = len(points), points.points
     lower, upper, adversarial = lower.copy(), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype)
 
     def search(b: int) -> PointSearch:
-        point = PointSearch(triplets, points, b, attack, float(lower[b]))
+        point = PointSearch(triplets, points, b, attack, float(lower[b]), at)
         point.run(budget)
         return point
 

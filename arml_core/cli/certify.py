@@ -32,6 +32,13 @@ def register(commands: Any) -> None:
     add_arguments(parser)
     parser.add_argument("--method", choices=tuple(METHODS), default="votes", help="default: votes")
     parser.add_argument("--budget", type=float, default=1.0, help="seconds per point for 'search' (default: 1)")
+    parser.add_argument(
+        "--at",
+        type=float,
+        nargs="+",
+        metavar="RADIUS",
+        help="with 'search': radii at which a verdict is wanted; no time is spent beyond them",
+    )
     parser.set_defaults(run=run)
 
 
@@ -46,6 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
             threat=query.threat,
             exclude=query.exclude,
             budget=arguments.budget,
+            at=arguments.at,
             callback=callback,
         )
     columns = zip(

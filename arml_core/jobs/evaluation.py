@@ -101,6 +101,8 @@ def evaluate_block(
     arguments: dict[str, Any] = {"method": spec.method, "threat": spec.threat, "callback": callback, **spec.options}
     if spec.budget is not None:
         arguments["budget"] = spec.budget
+    if spec.at is not None:
+        arguments["at"] = spec.at
     if rows.exclude is not None:
         arguments["exclude"] = rows.exclude
     if spec.kind == "attack":

@@ -13,6 +13,7 @@ import numpy as np
 from ..attacks import METHODS as ATTACKS
 from ..attacks.boundary import STEPS
 from ..certificates import check_support
+from ..checks import checked_radii
 from ..threat import ThreatModel
 from .learners import entry_of, offered
 
@@ -135,7 +136,8 @@ class PointsSpec:
 class EvaluationSpec:
     """Radii of a run's metric: (run, K, threat, method, budget, points), and for attacks a seed.
 
-    Without a method, certificates count votes and attacks are white-box. `options` go to the method as they are.
+    Without a method, certificates count votes and attacks are white-box. `options` go to the method as they are. `at`
+    are the radii at which a search is to find verdicts.
     """
 
     kind: EvaluationKind
@@ -147,6 +149,7 @@ class EvaluationSpec:
     budget: float | None = None
     seed: int = 0
     options: dict[str, Any] = field(default_factory=dict)
+    at: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.method:
@@ -170,6 +173,7 @@ class EvaluationSpec:
             self._checked_budget(),
             int(self.seed) if self.method in _SEEDED else 0,
             self._checked_options(),
+            None if self.method != "search" else checked_radii(self.at, self.method),
         )
 
     def _checked_budget(self) -> float | None:
@@ -196,6 +200,8 @@ class EvaluationSpec:
             found.append(f"{self.options['steps']:,} steps, seed {self.seed}")
         if self.budget is not None:
             found.append(f"{self.budget:g} s a point")
+        if self.at is not None:
+            found.append(f"verdicts at {', '.join(f'{radius:g}' for radius in self.at)}")
         if "sigma" in self.options:
             found.append(f"σ = {self.options['sigma']:g}")
         return tuple(found)
@@ -211,6 +217,7 @@ class EvaluationSpec:
             "budget": self.budget,
             "seed": self.seed,
             "options": self.options,
+            **({} if self.at is None else {"at": list(self.at)}),  # without it, jobs of older versions keep their keys
         }
 
     @classmethod
@@ -220,6 +227,7 @@ class EvaluationSpec:
             **{name: content[name] for name in names},
             threat=ThreatModel(**content["threat"]),
             points=PointsSpec(**content["points"]),
+            at=tuple(content["at"]) if "at" in content else None,
         )
 
     @property
@@ -239,6 +247,7 @@ class EvaluationSpec:
         options = [f"method={self.method!r}", "threat=threat"]
         options += ["exclude=exclude"] if self.points.part == "train" else []
         options += [f"budget={self.budget!r}"] if self.budget is not None else []
+        options += [f"at={list(self.at)!r}"] if self.at is not None else []
         options += [f"{name}={value!r}" for name, value in self.options.items()]
         options += [f"random_state={self.seed}"] if self.method in _SEEDED else []
         return f"knn.{self.kind}(X, y, {', '.join(options)})"

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,16 @@ from arml_core.radii import Radii
 
 from ..job_requests import attack, certify, train
 from .conftest import run_python
+
+
+def test_radii_of_a_search_belong_to_its_key_and_old_jobs_keep_theirs():
+    spec = EvaluationSpec("certify", "r", 3, "search", budget=0.5)
+    asked = replace(spec, at=(0.2, 0.1)).normalised()
+    assert asked.at == (0.1, 0.2)
+    assert spec_from(json.loads(canonical(asked.content()))) == asked
+    assert key_of(asked, "") != key_of(spec.normalised(), "")
+    assert "at" not in spec.normalised().content()
+    assert replace(spec, method="votes", at=(0.1,)).normalised().at is None
 
 
 def test_equal_work_has_an_equal_key_whatever_was_left_out(client):
