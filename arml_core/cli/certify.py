@@ -68,6 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
     text = write_csv(["row", "label", "predicted", "lower", "upper", "exact"], (list(row) for row in columns))
     write_output(text, arguments.output)
     print(
-        summary(found.method, "certified", found.lower, found.correct, found.threat, query.data.scaling.kind),
+        summary(
+            found.method, "certified", found.lower, found.correct, found.threat, query.data.scaling.kind, arguments.at
+        ),
         file=sys.stderr,
     )

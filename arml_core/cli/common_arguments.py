@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ..knn import MahalanobisKNN
 from ..learners.storage import load_metric
 from ..npz import read_npz
 from ..numerics.arrays import BoolArray, FloatArray
+from ..numerics.directed_rounding import as_written
 from ..threat import ThreatModel
 from ..untrusted import shortened
 from ..vocabulary import NORMS
@@ -83,14 +85,24 @@ def write_output(text: str, output: Path | None) -> None:
 
 
 def summary(
-    what: str, kind: str, radii: FloatArray, correct: BoolArray, threat: ThreatModel, scaling: ScalingKind
+    what: str,
+    kind: str,
+    radii: FloatArray,
+    correct: BoolArray,
+    threat: ThreatModel,
+    scaling: ScalingKind,
+    at: Sequence[float] | None = None,
 ) -> str:
-    """How many rows, what was asked, robust errors at the quartiles of the radii, and in what those are measured."""
-    finite = radii[np.isfinite(radii)]
-    quartiles = np.quantile(finite, [0.25, 0.5, 0.75]) if len(finite) else np.zeros(3)
-    at = [float(f"{radius:.3g}") for radius in quartiles]  # the errors are those at the numbers that are printed
+    """How many rows, what was asked, robust errors, and in what the radii are measured.
+
+    The errors are those `at` some radii, by default the quartiles.
+    """
+    if at is None:
+        finite = radii[np.isfinite(radii)]
+        quartiles = np.quantile(finite, [0.25, 0.5, 0.75]) if len(finite) else np.zeros(3)
+        at = [float(f"{radius:.3g}") for radius in quartiles]  # the errors are those at the numbers that are printed
     errors = zip(robust_error(radii, at), at, strict=True)
-    parts = ", ".join(f"{error:.3f} at {radius:.3g}" for error, radius in errors)
+    parts = ", ".join(f"{error:.3f} at {as_written(radius)}" for error, radius in errors)
     clean = float(np.mean(~correct))
     text = f"{len(radii)} rows, {what}, {threat.describe()}: clean error {clean:.3f}; {kind} error {parts}"
     return text if scaling == "none" else f"{text}\n{_scaling_note(scaling, threat)}"
