@@ -166,7 +166,7 @@ class _GroupSearch:
         b = np.array([p.b for p in problems])
         j = np.array([p.j for p in problems])
         n, n_error = self.rows.negative_distances(b, j)
-        below = self.triplets.denominators(j, self.rows.positives).cpu().numpy()
+        below = self.rows.denominators(j).cpu().numpy()
         margin = margin_factor * self._margin(b, n, n_error, below)
         slack = (self.rows.p[b] - n[:, None]) / 2 - margin[:, None]  # (h_i - h_j)ᵀδ ≤ slack
         slack[self.rows.p_high[b] == np.inf] = np.inf

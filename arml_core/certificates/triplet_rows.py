@@ -10,6 +10,7 @@ from ..numerics.error_bounds import gram_error, rounded_up, squared_distance_err
 from .triplet import Triplets
 
 ROW_BYTES = 16 * 2**20
+KEPT_BYTES = 64 * 2**20  # of denominators: half of the rows are asked for again by another test point
 NEARLY_LARGEST = 64
 WORST_ERROR = 1e-8  # rows whose error bound exceeds this share of the value are computed again from differences
 
@@ -41,6 +42,26 @@ class TripletRows:
             for b, places in enumerate(self.left_out):
                 self.p_high[b, places] = np.inf
         self._p_high = torch.from_numpy(self.p_high).to(device)
+        n_positives = self.positives.stop - self.positives.start
+        self._kept = torch.empty((KEPT_BYTES // (8 * n_positives), n_positives), dtype=torch.float64, device=device)
+        self._slot = np.full(len(references), -1, dtype=np.intp)
+        self._n_kept = 0
+
+    def denominators(self, j: IntArray) -> torch.Tensor:
+        """Upper bounds on ‖h_i - h_j‖_q for the places j, with repetitions, and all positives i.
+
+        They do not depend on the test point: those of the first few hundred j are kept.
+        """
+        distinct, which = np.unique(j, return_inverse=True)
+        fresh = distinct[self._slot[distinct] < 0]
+        device = self._kept.device
+        if self._n_kept + len(fresh) > len(self._kept):
+            return self.triplets.denominators(distinct, self.positives)[torch.from_numpy(which).to(device)]
+        if len(fresh):
+            slots = np.arange(self._n_kept, self._n_kept + len(fresh))
+            self._kept[slots[0] : slots[-1] + 1] = self.triplets.denominators(fresh, self.positives)
+            self._slot[fresh], self._n_kept = slots, self._n_kept + len(fresh)
+        return self._kept[torch.from_numpy(self._slot[j]).to(device)]
 
     def _error(self, b: IntArray, place: IntArray, d: FloatArray) -> FloatArray:
         """A bound on the error of squared distances computed from norms and products."""
@@ -75,9 +96,8 @@ class TripletRows:
         return result
 
     def _from_products(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
-        triplets, device = self.triplets, self.triplets.references.device
-        distinct, which = np.unique(j, return_inverse=True)
-        below = triplets.denominators(distinct, self.positives)[torch.from_numpy(which).to(device)]
+        device = self.triplets.references.device
+        below = self.denominators(j)
         n, n_error = self.negative_distances(b, j)
         values = torch.from_numpy(n - n_error).to(device)[:, None] - self._p_high[torch.from_numpy(b).to(device)]
         values /= below.mul_(rounded_up(2.0, self.u.shape[1] + 16))
@@ -85,7 +105,7 @@ class TripletRows:
         top, at = values.max(dim=1, keepdim=True) if count == 1 else torch.topk(values, count, dim=1)
         result, place = top.cpu().numpy(), at.cpu().numpy()
         doubtful = self._doubtful(b, j, n, n_error, result, place, below.gather(1, at).cpu().numpy())
-        doubtful |= self._has_twins(distinct)[which]
+        doubtful |= self._has_twins(j)
         if doubtful.any():
             # Positives beyond the largest few cannot be among the `count` largest; leaving one out only lowers a value.
             few = min(values.shape[1], count + NEARLY_LARGEST)
