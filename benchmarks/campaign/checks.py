@@ -51,9 +51,18 @@ def ask(problem: Problem, knn: MahalanobisKNN, slow: Iterable[str] = SLOW) -> An
     for method in slow:
         if method == "search":
             answers[method] = knn.certify(x, method=method, budget=SEARCH_SECONDS, **options)
+            answers["search at"] = _verdicts(answers[method], x, knn, options)
         else:
             answers[method] = knn.attack(x, method=method, steps=BOUNDARY_STEPS, **options)
     return answers
+
+
+def _verdicts(whole: Radii, x: np.ndarray, knn: MahalanobisKNN, options: dict[str, Any]) -> Radii:
+    """The search once more, for verdicts at radii on both sides of what it has proved, and at that very radius."""
+    lower = float(whole.lower[0])
+    middle = lower if np.isinf(lower) else min(2 * lower, (lower + min(float(whole.upper[0]), 3 * lower)) / 2)
+    at = [radius for radius in (0.9 * lower, lower, middle) if np.isfinite(radius)] or [1.0]
+    return knn.certify(x, method="search", budget=SEARCH_SECONDS, at=at, **options)
 
 
 def violations(problem: Problem, knn: MahalanobisKNN, answers: Answers, real: Truth) -> Iterator[Violation]:

@@ -13,7 +13,7 @@ from tests.attacks.problems import Problem
 from .checks import Answers, Violation, lower_of, tolerance
 from .problems import METRICS, NORMS, as_code
 
-METHODS = ("theorem1", "votes", "exact", "search", "whitebox", "boundary")
+METHODS = ("theorem1", "votes", "exact", "search", "search at", "whitebox", "boundary")
 NAMES = {1.0: "l1", 2.0: "l2", np.inf: "linf"}
 MET = 1e-6  # a bound this close to the truth, relative or against the data, meets it
 
