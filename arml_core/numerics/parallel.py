@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
 
 from .threads import limit_this_thread
@@ -19,7 +20,10 @@ def in_parallel(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
     Every piece is computed as it would be alone, so the results do not depend on the number of threads. Who stops
     asking, or gets an error, waits for the pieces under way and no others begin.
     """
-    if threads == 1:
+    waiting = iter(pieces)
+    first_two = list(islice(waiting, 2))
+    pieces = chain(first_two, waiting)
+    if threads == 1 or len(first_two) < 2:  # starting a thread takes longer than many a single piece
         for piece in pieces:
             yield piece, work(piece)
         return
