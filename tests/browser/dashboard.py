@@ -53,6 +53,9 @@ MARGIN = """chart => {
   return values.reduce((a, b) => a + b, 0);
 }"""
 
+NOTHING_LOADS = """() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+  && !document.querySelector('[data-testid=stSkeleton]')"""
+"""The script has ended, and no element still waits for the code that shows it: tables come with code of their own."""
 STANDS_STILL = """() => {
   const charts = [...document.querySelectorAll('.arml-chart')];
   const boxes = charts.map(chart => chart.getBoundingClientRect());
@@ -109,10 +112,11 @@ def chromium() -> Iterator[Any]:
 
 def settle(page: Any, seconds: float = PATIENCE / 1000, chart: bool = True) -> None:
     """Wait until the app has run to the end and, unless the page has none, shows a chart."""
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=seconds * 1000)
+    page.wait_for_function(NOTHING_LOADS, polling=50, timeout=seconds * 1000)
     if chart:
         page.wait_for_selector(CHART, timeout=seconds * 1000)
         page.wait_for_function(STANDS_STILL, polling=100, timeout=seconds * 1000)
+        page.wait_for_function(NOTHING_LOADS, polling=50, timeout=seconds * 1000)
 
 
 def stop_worker(home: Path) -> None:

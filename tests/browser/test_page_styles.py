@@ -58,11 +58,13 @@ TABLES = """() => [...document.querySelectorAll('[data-testid=stTable] > div')].
 def test_on_a_phone_long_words_are_stacked_and_a_wide_table_shows_that_it_goes_on(open_page) -> None:
     page = open_page("/paper", 390, 844)
     page.get_by_text("What the paper observes").wait_for()
-    page.locator("table").nth(1).wait_for()
+    page.locator("[data-testid=stTable] table").nth(1).wait_for()
     wide, observations = page.evaluate(TABLES)
     assert observations["beyond"] == 0
     assert min(observations["cells"]) > 300
-    (ranking,) = open_page("/compare", 390, 844).evaluate(TABLES)
+    page = open_page("/compare", 390, 844)
+    page.locator("[data-testid=stTable] table").first.wait_for()
+    (ranking,) = page.evaluate(TABLES)
     for table in (wide, ranking):
         assert table["beyond"] > 0
         assert table["shade"] == "local, scroll"  # the cover moves with the table, the shade stays at the edge
@@ -81,8 +83,9 @@ COLOURS = """kinds => [...document.querySelectorAll(kinds)].filter(e => e.innerT
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_what_is_written_on_controls_is_read_in_either_theme(open_page, dark: bool) -> None:
     found = []
-    for path in ("/compare", "/inspect"):
+    for path, written in (("/compare", "0.200"), ("/inspect", "Another one")):
         page = open_page(path, dark=dark)
+        page.get_by_text(written, exact=True).first.wait_for()
         found += page.evaluate(COLOURS, "button, [data-tag], [data-testid=stSliderThumbValue]")
     assert {"Another one", "Euclidean", "11", "ℓ2", "0.200"} <= {text.strip() for text, _, _ in found}
     assert [each for each in found if contrast(each[1], each[2]) < 4.5] == []
