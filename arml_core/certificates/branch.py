@@ -92,9 +92,9 @@ class BranchAndBound:
         self.refined = 0
         self._space = local.space()
         self._graph = _compiled_graph(graph, cases)
-        self._nodes = _room_for(FIRST_ROOM, len(local.n), len(local.p))
-        self._heap = np.empty(FIRST_ROOM, dtype=np.int64)
-        self._free = np.empty(FIRST_ROOM, dtype=np.int64)
+        room = FIRST_ROOM + len(cases)
+        self._nodes = _room_for(room, len(local.n), len(local.p))
+        self._heap, self._free = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         self._counts = np.zeros(4, dtype=np.int64)
         everyone = np.full(self._nodes.pool.shape[1], ~np.uint64(0))
         for number in range(len(cases)):
@@ -146,16 +146,17 @@ class BranchAndBound:
             kernels.push(nodes, self._heap, self._counts, node)
 
     def _make_room(self) -> None:
-        """Twice as many nodes, where one more refinement might not fit."""
-        nodes, used = self._nodes, int(self._counts[1] - self._counts[2])
-        room = len(nodes.lower)
-        if used + 2 * SLICE * (9 + int(self._graph.cases[:, 0].max())) < room:
+        """More nodes, where those of the next slice might not fit: the compiled loops do not look where they write."""
+        nodes, room = self._nodes, len(self._nodes.lower)
+        needed = int(self._counts[1]) + SLICE * (9 + int(self._graph.cases[:, 0].max()))
+        if needed < room:
             return
-        more = _room_for(2 * room, len(self.local.n), len(self.local.p))
+        more = _room_for(2 * needed, len(self.local.n), len(self.local.p))
         for name in nodes._fields:
             getattr(more, name)[:room] = getattr(nodes, name)
         self._nodes = more
-        self._heap, self._free = (np.append(old, np.empty_like(old)) for old in (self._heap, self._free))
+        longer = np.empty(2 * needed - room, dtype=np.int64)
+        self._heap, self._free = np.append(self._heap, longer), np.append(self._free, longer)
 
     def _refine(self, node: int) -> None:
         """One node with its relaxation solved here."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
+from arml_core.certificates import branch_kernels
 from arml_core.certificates.branch import BranchAndBound, HalfSpaces
 from arml_core.certificates.pairs import PairGraph
 from arml_core.certificates.search import PointSearch
@@ -171,3 +172,46 @@ def test_multipliers_that_overflow_prove_nothing(multipliers):
     assert 0 <= search.dual_bound([(0, 0), (1, 0)], np.array(multipliers)) < 1e-180  # far below the truth
     one = search.dual_bound([(0, 0)], np.array([1e-200]))
     assert one == pytest.approx(2e-200, rel=1e-9)  # n / 2 over the length of the normal
+
+
+@pytest.mark.parametrize("norm", [2.0, np.inf])
+@pytest.mark.parametrize("seed", seeds(6))
+def test_a_search_that_outgrows_its_room_finds_the_same(monkeypatch, seed, norm):
+    """The compiled loops do not look where they write: nodes that do not fit would be lost, or worse."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(40) % 3
+    X = rng.normal(size=(40, 4)) + 0.5 * y[:, None]
+    knn, threat = MahalanobisKNN(7).fit(X, y), ThreatModel(norm=norm)
+    points, triplets = point_set(knn, X[:2] + 0.05), triplets_of(knn, threat)
+    lower = knn.certify(X[:2] + 0.05, threat=threat).lower
+    found = []
+    for room in (4096, 1):
+        monkeypatch.setattr("arml_core.certificates.branch.FIRST_ROOM", room)
+        for member in range(2):
+            search = PointSearch(triplets, points, member, lambda *_: None, float(lower[member]))
+            search.run(60.0, max_nodes=300)
+            found.append(search.lower)
+    assert found[:2] == found[2:]
+
+
+def test_more_ways_to_flip_than_there_was_room_for(monkeypatch):
+    """Every class and every number of positives inside is a way of its own."""
+    monkeypatch.setattr("arml_core.certificates.branch.FIRST_ROOM", 1)
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 12
+    X = rng.normal(size=(120, 3)) + y[:, None]
+    found = MahalanobisKNN(9).fit(X, y).certify(X[:2], method="search", budget=0.5)
+    votes = MahalanobisKNN(9).fit(X, y).certify(X[:2])
+    assert (found.lower >= votes.lower).all()
+    assert (found.lower <= found.upper).all()
+
+
+def test_what_all_but_contradicts_itself_is_not_called_impossible():
+    """Two half-spaces that look away from each other meet far out: what the solver takes for a contradiction is none."""
+    negative_h, nothing = np.array([[1.0, 0.0], [-1.0, 1e-7]]), np.zeros((1, 2))
+    local = HalfSpaces(negative_h, nothing, np.full(2, 2.0), np.zeros(1), np.zeros(2), np.zeros(1), 2.0)
+    pairs, front, back = np.zeros((branch_kernels.MOST_PAIRS, 2), dtype=np.int16), np.empty(2), np.empty(1)
+    for settled in (1e9, np.inf):
+        both = np.arange(2), np.arange(1)
+        _, lower, _ = branch_kernels.relax(local.space(), *both, settled, pairs, 0, front, back)
+        assert lower <= 2e7 * (1 + 1e-6)  # (1, 2e7) is in both
