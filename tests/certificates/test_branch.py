@@ -207,7 +207,7 @@ def test_more_ways_to_flip_than_there_was_room_for(monkeypatch):
 
 
 def test_what_all_but_contradicts_itself_is_not_called_impossible():
-    """Two half-spaces that look away from each other meet far out: what the solver takes for a contradiction is none."""
+    """Two half-spaces that look away from each other meet far out: what looks like a contradiction is none."""
     negative_h, nothing = np.array([[1.0, 0.0], [-1.0, 1e-7]]), np.zeros((1, 2))
     local = HalfSpaces(negative_h, nothing, np.full(2, 2.0), np.zeros(1), np.zeros(2), np.zeros(1), 2.0)
     pairs, front, back = np.zeros((branch_kernels.MOST_PAIRS, 2), dtype=np.int16), np.empty(2), np.empty(1)
