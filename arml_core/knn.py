@@ -218,7 +218,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
         radii = checked_radii(at, method)
         asked = self._asked(X, y, exclude, callback)
-        points, triplets = asked.kept(), self._triplets_for(threat)
+        points, triplets = asked.kept(), self.triplets_for(threat)
         if method == "theorem1":
             check_class_sizes(points, self.classes_)
         progress = asked.progress(callback)
@@ -258,7 +258,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_whole("steps", steps, at_least=1)
         check_whole("random_state", random_state, at_least=0)
         asked = self._asked(X, y, exclude, callback)
-        points, triplets = asked.kept(), self._triplets_for(threat)
+        points, triplets = asked.kept(), self.triplets_for(threat)
         settings: dict[str, int] = {}
         if method == "boundary":
             settings = {"steps": int(steps), "seed": int(random_state)}
@@ -308,7 +308,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         everyone = PointSet(self._references, self.n_neighbors, x, predicted, left_out, threads)
         return _AskedPoints(everyone, predicted == wanted)
 
-    def _triplets_for(self, threat: ThreatModel) -> Triplets:
+    def triplets_for(self, threat: ThreatModel) -> Triplets:
+        """What certificates and attacks know of the training rows against one attacker."""
+        check_is_fitted(self)
         resolved = threat.resolve(self.n_features_in_)  # also where it is known: one for other features may equal it
         known = self._triplets.get(threat)
         if known is None:

@@ -1,22 +1,20 @@
-"""The parts a fitted classifier hands to certificates and attacks, for tests of those.
-
-The only place that looks behind `MahalanobisKNN`: it keeps them to itself.
-"""
+"""The parts a fitted classifier hands to certificates and attacks, for tests of those."""
 
 import numpy as np
 
+from arml_core import ThreatModel
 from arml_core.neighbors.point_set import PointSet
 from arml_core.neighbors.prepared import PreparedReferences
 
 
 def references_of(knn) -> PreparedReferences:
     """The training rows, prepared for the classifier's metric."""
-    return knn._references
+    return triplets_of(knn, ThreatModel()).references
 
 
 def triplets_of(knn, threat):
     """What certificates and attacks know of the training rows against one attacker."""
-    return knn._triplets_for(threat)
+    return knn.triplets_for(threat)
 
 
 def point_set(knn, points) -> PointSet:

@@ -192,7 +192,7 @@ class _Training:
                 self.triplets.refresh(g)
             u, v = self.triplets.draw(g)
             losses[epoch], gradient, radius = loss_and_gradient(g, u, v, self.loss)
-            self._update(gradient)
+            self.update(gradient)
             radii[epoch] = radius.clamp_(min=0).mean()
             self.done = epoch + 1
             if callback is not None:
@@ -205,7 +205,7 @@ class _Training:
         best, history["held_out_loss"] = self.early_stopping.finish(g)
         return to_numpy(best), history
 
-    def _update(self, gradient: Tensor) -> None:
+    def update(self, gradient: Tensor) -> None:
         """One step of Adam."""
         first, second, step = self.moments.values()
         adam([self.g], [gradient], [first], [second], [], [step], foreach=False, lr=self.learning_rate, **ADAM)

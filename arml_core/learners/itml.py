@@ -83,8 +83,8 @@ def _draw_pairs(
 ) -> tuple[FloatArray, BoolArray, tuple[float, float]]:
     """x - x' of the similar, then of the dissimilar pairs; which are similar; the 5th and 95th percentile of √d."""
     generator = check_random_state(random_state)
-    similar = _random_pairs(codes, count, True, generator)
-    pairs = np.concatenate([similar, _random_pairs(codes, count, False, generator)])
+    similar = random_pairs(codes, count, True, generator)
+    pairs = np.concatenate([similar, random_pairs(codes, count, False, generator)])
     is_similar = np.arange(len(pairs)) < len(similar)
     used = np.unique(np.asarray(X[np.unique(pairs)], dtype=np.float64), axis=0)
     low, high = np.percentile(pairwise_distances(used), (5, 95))
@@ -95,7 +95,7 @@ def _draw_pairs(
     return differences[apart], is_similar[apart], bounds
 
 
-def _random_pairs(codes: Codes, count: int, similar: bool, generator: np.random.RandomState) -> IntArray:
+def random_pairs(codes: Codes, count: int, similar: bool, generator: np.random.RandomState) -> IntArray:
     """`count` different pairs of rows (fewer if there are fewer) of one class or of two classes, of shape (n, 2).
 
     Random numbers are drawn, and pairs ordered, as metric-learn's ``Constraints`` does it: a seed gives its pairs.

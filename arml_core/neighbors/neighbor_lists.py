@@ -77,7 +77,7 @@ class NeighborListPredictor:
         codes, outgrown = self._from_lists(points, u, slack, walkers)
         rows = np.flatnonzero(outgrown & self._is_worth_a_list(u, walkers))
         if len(rows):
-            self._look_up(u[rows], slack[rows], walkers[rows])
+            self.look_up(u[rows], slack[rows], walkers[rows])
             codes[rows], outgrown[rows] = self._from_lists(points[rows], u[rows], slack[rows], walkers[rows])
         rows = np.flatnonzero(outgrown)
         if len(rows):
@@ -92,7 +92,7 @@ class NeighborListPredictor:
         self.n_calls += 1
         return np.asarray(~(step > self.takes[walkers])) | (self.n_calls % TRY_AGAIN == 0)
 
-    def _look_up(self, u: FloatArray, slack: FloatArray, walkers: IntArray) -> None:
+    def look_up(self, u: FloatArray, slack: FloatArray, walkers: IntArray) -> None:
         """Make the lists of some walkers anew, around the places they are at now."""
         references = self.references
         step = references.distance_bounds.chunk_rows()
@@ -154,7 +154,7 @@ class NeighborListPredictor:
             outgrown |= self.spent[who] > len(self.references)  # a new list is cheaper than to go on with the tail
             for row in np.flatnonzero(~outgrown & ~(farthest < self.far[who, self.head] - away)):
                 reached = int(np.searchsorted(self.far[walkers[row]], farthest[row] + away[row], side="right"))
-                values[row], columns[row] = self._nearest_up_to(reached, walkers[row], direction[row])
+                values[row], columns[row] = self.nearest_up_to(reached, walkers[row], direction[row])
                 self.spent[walkers[row]] += reached
         codes = self._elect(self.listed[walkers[:, None], columns[:, : self.k]])
         clear = values[:, self.k - 1] + 2 * error  # squares above this are not among the K
@@ -172,7 +172,7 @@ class NeighborListPredictor:
         top = torch.topk(squared, self.n_smallest, dim=1, largest=False)
         return top.values.double().numpy(), top.indices.numpy()
 
-    def _nearest_up_to(self, end: int, walker: int, direction: Tensor) -> tuple[FloatArray, IntArray]:
+    def nearest_up_to(self, end: int, walker: int, direction: Tensor) -> tuple[FloatArray, IntArray]:
         """The same on the first `end` places of one walker's list."""
         squared = torch.addmv(self.squares[walker, :end], self.offset[walker, :end], direction, alpha=-2)
         top = torch.topk(squared, self.n_smallest, largest=False)

@@ -40,7 +40,7 @@ def threads_for(n_jobs: int | None) -> int:
 
 
 @lru_cache(maxsize=1)
-def _pools() -> ThreadpoolController:
+def blas_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
@@ -87,7 +87,7 @@ class Together:
 def _one_thread() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    with _pools().limit(limits=1, user_api="blas"):
+    with blas_pools().limit(limits=1, user_api="blas"):
         yield
     torch.set_num_threads(before)
 

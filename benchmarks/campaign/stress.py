@@ -10,6 +10,7 @@ import numpy as np
 from tests import rational
 from tests.attacks.oracles import Truth
 from tests.attacks.problems import Problem
+from tests.point_sets import references_of
 
 from .checks import ORACLE_FAR, Answers, Violation, ask, lower_of, violations
 from .problems import LineProblem, in_single_precision, in_units, make_apart, make_line, make_problem, metric_kind
@@ -86,7 +87,7 @@ def _check_line(tally: Tally, number: int, problem: LineProblem, may_refuse: boo
         if may_refuse and "Rescale" in str(error):
             return []
         raise
-    one_place = knn._references.twin  # rows that G's rounding cannot tell apart, as the classifier says
+    one_place = references_of(knn).twin  # rows that G's rounding cannot tell apart, as the classifier says
     exact = exact_line_radius(replace(problem, X=problem.X[one_place]), answers)
     rounded = np.inf if exact is None else float(exact)
     tally.add(number, problem, "full", answers, Truth(rounded, rounded, rounded))

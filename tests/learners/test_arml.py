@@ -281,7 +281,7 @@ def test_an_update_is_adams() -> None:
     for gradient in gradients * 1e-6:
         leaf.grad = gradient.clone()
         optimizer.step()
-        run._update(gradient)
+        run.update(gradient)
     assert torch.equal(run.g, leaf.detach())
 
 

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 import arml_core as arml
 from arml_core.learners import neighbours, pairwise
-from arml_core.learners.itml import ITML, _random_pairs
+from arml_core.learners.itml import ITML, random_pairs
 from arml_core.learners.lfda import LFDA
 from arml_core.learners.lmnn import LMNN, LMNNTerm
 from arml_core.learners.nca import NCA, NCATerm
@@ -134,7 +134,7 @@ def test_backend_metric_learn_is_the_reference_itself(learner):
 def test_itml_draws_the_pairs_of_metric_learn(sizes):
     _, codes = blobs(0, sizes)
     rng = np.random.RandomState(3)
-    ours = [_random_pairs(codes, 60, similar, rng) for similar in (True, False)]
+    ours = [random_pairs(codes, 60, similar, rng) for similar in (True, False)]
     a, b, c, d = Constraints(codes).positive_negative_pairs(60, random_state=3)
     assert_array_equal(np.concatenate(ours), np.concatenate([np.column_stack([a, b]), np.column_stack([c, d])]))
 

@@ -88,8 +88,8 @@ def test_a_short_walk_is_decided_by_the_lists():
     plain, nearby, asked = predictors(x, y, metric, 5, 20, None)
     at, everybody = x[:20].copy(), np.arange(20)
     looked_up = []
-    look_up = nearby._look_up
-    nearby._look_up = lambda u, slack, walkers: (looked_up.append(len(walkers)), look_up(u, slack, walkers))
+    look_up = nearby.look_up
+    nearby.look_up = lambda u, slack, walkers: (looked_up.append(len(walkers)), look_up(u, slack, walkers))
     for _ in range(40):
         at += 1e-3 * rng.standard_normal(at.shape)
         assert np.array_equal(nearby(at, everybody), plain(at, everybody))
@@ -105,8 +105,8 @@ def test_who_takes_long_steps_gets_no_lists_until_the_steps_are_short(with_tails
     plain, nearby, asked = predictors(x, y, metric, 5, 20, None, with_tails)
     home, everybody = x[:20].copy(), np.arange(20)
     listed = []
-    look_up = nearby._look_up
-    nearby._look_up = lambda u, slack, walkers: (listed.append(len(walkers)), look_up(u, slack, walkers))
+    look_up = nearby.look_up
+    nearby.look_up = lambda u, slack, walkers: (listed.append(len(walkers)), look_up(u, slack, walkers))
 
     def walk(stride, n_steps):
         listed.clear(), asked.clear()
@@ -153,9 +153,9 @@ def test_the_tail_of_a_list_is_asked_before_a_new_list_is_made():
     at, everybody = x[:20].copy(), np.arange(20)
     nearby(at, everybody)
     outgrown, beyond_heads = [], []
-    look_up, up_to = nearby._look_up, nearby._nearest_up_to
-    nearby._look_up = lambda u, slack, walkers: (outgrown.append(len(walkers)), look_up(u, slack, walkers))
-    nearby._nearest_up_to = lambda end, *rest: (beyond_heads.append(end), up_to(end, *rest))[1]
+    look_up, up_to = nearby.look_up, nearby.nearest_up_to
+    nearby.look_up = lambda u, slack, walkers: (outgrown.append(len(walkers)), look_up(u, slack, walkers))
+    nearby.nearest_up_to = lambda end, *rest: (beyond_heads.append(end), up_to(end, *rest))[1]
     for _ in range(30):
         at += 0.1 * rng.standard_normal(at.shape)
         assert np.array_equal(nearby(at, everybody), plain(at, everybody))

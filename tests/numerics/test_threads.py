@@ -71,7 +71,7 @@ class OneForAll:
 
 def test_two_at_once_leave_it_as_it_was(monkeypatch):
     """Whoever leaves first must not lift the limit, whoever leaves last must."""
-    monkeypatch.setattr("arml_core.numerics.threads._pools", OneForAll)
+    monkeypatch.setattr("arml_core.numerics.threads.blas_pools", OneForAll)
     first_in, second_in, first_out = Event(), Event(), Event()
     seen = []
 

@@ -98,14 +98,14 @@ def show_charts(charts: list[Chart], resolved: ResolvedView) -> None:
     if len(charts) == 1:
         left, right = st.columns([5, 3], gap="medium")
         with left:
-            _show_curves(charts[0], 0, epsilon, view)
+            show_curves(charts[0], 0, epsilon, view)
         with right:
             _show_bars(charts[0], 0, ranked[0], epsilon, view)
             _show_notes(charts[0])
     for first in range(0, len(charts) if len(charts) > 1 else 0, 2):
         for index, column in zip(range(first, len(charts)), st.columns(2, gap="medium"), strict=False):
             with column:
-                _show_curves(charts[index], index, epsilon, view)
+                show_curves(charts[index], index, epsilon, view)
                 _show_bars(charts[index], index, ranked[index], epsilon, view)
                 _show_notes(charts[index])
     wait_for_drawing()
@@ -121,7 +121,8 @@ def show_charts(charts: list[Chart], resolved: ResolvedView) -> None:
     CHOICES.publish()
 
 
-def _show_curves(chart: Chart, index: int, epsilon: float, view: CompareView) -> None:
+def show_curves(chart: Chart, index: int, epsilon: float, view: CompareView) -> None:
+    """One chart with its caption, its export and its formula."""
     style = current_style()
     upto = largest_radius(chart.lines)
     confidence = CONFIDENCE if view.band else None

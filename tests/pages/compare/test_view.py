@@ -159,7 +159,7 @@ def test_a_radius_beyond_the_curves_of_a_dataset_is_not_marked_at_their_end(monk
     (chart,) = charts_of()
     top = panels.epsilon_range([chart])[0]
     for epsilon in (top, 1.5 * top):
-        panels._show_curves(chart, 0, epsilon, CompareView(hide=("export",)))
+        panels.show_curves(chart, 0, epsilon, CompareView(hide=("export",)))
     assert marks[0].x == top
     assert marks[1] is None
 
