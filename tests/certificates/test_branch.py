@@ -61,6 +61,22 @@ def test_without_an_attack_the_lower_side_of_two_classes_is_the_truth(seed, norm
         assert search.lower >= min(real.closed, 1e3) * (1 - 1e-6) - 1e-7
 
 
+@pytest.mark.parametrize("norm", [2.0, np.inf])
+@pytest.mark.parametrize("seed", seeds(24))
+def test_without_an_attack_the_lower_side_of_several_classes_is_not_above_the_truth(seed, norm):
+    """Neighbours of a third class may fill the places that the winner leaves."""
+    rng = np.random.default_rng(200 + seed)
+    k, y = 3 + seed % 4, np.arange(12) % (3 + seed % 2)
+    X, x = rng.normal(size=(12, 3)), rng.normal(size=3)
+    knn, threat = MahalanobisKNN(k).fit(X, y), ThreatModel(norm=norm)
+    votes = knn.certify(x[None], threat=threat)
+    label = int(votes.predicted[0])
+    search = PointSearch(triplets_of(knn, threat), point_set(knn, x[None]), 0, lambda *_: None, float(votes.lower[0]))
+    search.run(60.0)
+    real = truth(np.eye(3), X, y, x, label, k, oracles.Threat(norm))
+    assert votes.lower[0] <= search.lower <= real.ruled * (1 + 1e-7) + 1e-9
+
+
 @pytest.mark.parametrize("seed", seeds(4))
 @pytest.mark.parametrize("scale", [1e-12, 1e12, *more(1e-10, 1e-6, 1e6)])
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
