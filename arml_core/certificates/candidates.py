@@ -84,7 +84,7 @@ class Screening:
     def candidates(self, which: IntArray, width: int, nearest: int = NEAREST) -> Candidates:
         """The `width` most promising negatives of the test points `which`; bound (b) uses the `nearest` positives."""
         chosen = torch.from_numpy(which).to(self._bound.device)
-        coarse = self._bound if len(which) == len(self._bound) else self._bound[chosen]
+        coarse = self._bound[chosen]  # also where these are all of them: they come in any order
         width = min(width, self._n_negatives)
         first = torch.topk(coarse, min(width + 1, self._n_negatives), dim=1, largest=False)
         listed, place = first.values[:, :width], first.indices[:, :width]

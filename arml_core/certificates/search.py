@@ -80,7 +80,7 @@ class PointSearch:
         else:
             self._try(None)
             if self._is_open() and self.triplets.threat.box is None:
-                self._branch(_deadline(started, budget), max_nodes)
+                self._branch(started, budget, max_nodes)
         self.lower = min(self.lower, self.upper)
 
     def _is_open(self) -> bool:
@@ -203,7 +203,7 @@ class PointSearch:
             self.upper, self.adversarial = float(sizes[flipped[0]]), points[flipped[0]]
         return len(flipped) > 0
 
-    def _branch(self, deadline: float, max_nodes: int | None) -> None:
+    def _branch(self, started: float, budget: float, max_nodes: int | None) -> None:
         references = self.triplets.references
         counts = references.counts - np.bincount(references.label[self.exclude], minlength=references.n_classes)
         cases = votes_cases(self.label, self.points.n_neighbors, counts)
@@ -214,7 +214,7 @@ class PointSearch:
         search = self._prepare(rows, cases, places)
         if search is None:
             return
-        search.run(deadline, max_nodes)
+        search.run(_deadline(started, budget), max_nodes)  # from now: the first search of a process loads its loops
         tried = 0
         for delta in sorted(search.leaves, key=lambda delta: float(np.linalg.norm(delta))):
             size = float(np.linalg.norm(delta, ord=self.triplets.threat.norm))

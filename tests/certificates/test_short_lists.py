@@ -5,6 +5,7 @@ import pytest
 
 from arml_core import MahalanobisKNN
 from arml_core.certificates import bounds, exact
+from tests.more import seeds
 
 CLOUDS = [(0, 3), (1, 8), (3, 3), (5, 3)]
 """Seeds and dimensions at which a listed negative's bound once hid that an unlisted one's was smaller."""
@@ -53,3 +54,35 @@ def test_short_lists_prove_no_more_than_complete_ones(seed, dimension, method, k
     complete = knn.certify(points, labels, method=method)
     np.testing.assert_allclose(short.lower, complete.lower, rtol=1e-9)
     np.testing.assert_allclose(short.upper, complete.upper, rtol=1e-6)
+
+
+def two_clusters(seed: int):
+    """One class in two places, each with a shell of another class around one side of it, at different distances.
+
+    From either centre hundreds of negatives are about equally near, so every list is too short at first, and how long
+    it must become differs between the centres.
+    """
+    rng = np.random.default_rng(seed)
+    d, centres = 12, np.zeros((2, 12))
+    centres[1, 0] = 30.0
+    rows, labels = [], []
+    for centre, count, radius in zip(centres, (450, 300), (8, 14), strict=True):
+        rows.append(centre + rng.normal(size=(60, d)))
+        side = rng.normal(size=(count, d)) + 12 * np.eye(d)[1]
+        side /= np.linalg.norm(side, axis=1, keepdims=True)
+        rows.append(centre + side * radius * rng.uniform(1, 1.02, size=(count, 1)))
+        labels += [0] * 60 + [1] * count
+    return np.concatenate(rows), np.array(labels), centres
+
+
+@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize(("method", "k"), [("votes", 3), ("theorem1", 5), ("votes", 1), ("exact", 1)])
+def test_points_are_certified_together_as_each_of_them_alone(method, k, seed):
+    """Longer lists are made for several points at once, in another order than that of the points."""
+    X, y, centres = two_clusters(seed)
+    knn = MahalanobisKNN(k).fit(X, y)
+    for points in (centres, centres[::-1], np.concatenate([centres, centres + 0.3])):
+        together = knn.certify(points, method=method).lower
+        alone = [knn.certify(point[None], method=method).lower[0] for point in points]
+        np.testing.assert_allclose(together, alone, rtol=1e-8)
+        assert (together <= knn.attack(points).upper).all()

@@ -42,6 +42,17 @@ def test_a_point_that_is_certified_from_the_start_is_not_attacked():
     assert np.isinf(some.upper[safe]).all()
 
 
+def test_a_radius_that_is_just_proved_is_still_open():
+    """Certified means that nothing up to the radius flips, the radius included."""
+    knn, x = problem(2)
+    votes, whole = knn.certify(x), knn.certify(x, method="search", budget=30.0)
+    member = int(np.argmax(whole.lower - votes.lower))
+    assert whole.lower[member] > votes.lower[member] > 0
+    radius = float(knn.certify(x[[member]]).lower[0])  # alone, as below: products of another shape differ in bits
+    found = knn.certify(x[[member]], method="search", budget=30.0, at=radius)
+    assert found.verdict(radius) == ["certified"]
+
+
 def test_nothing_is_refined_beyond_the_largest_open_radius():
     knn, x = problem(1)
     triplets, points = triplets_of(knn, ThreatModel()), point_set(knn, x)
