@@ -29,7 +29,6 @@ from .pairs import PairGraph
 
 FIRST_ROOM = 4096  # nodes
 SLICE = 64  # nodes between two looks at the clock
-AHEAD = 1e-11
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ class BranchAndBound:
         fresh = [
             (int(w[a]), int(behind[b]))
             for a, b in zip(*worst, strict=True)
-            if gap[a, b] > AHEAD * (np.abs(front[a]) + np.abs(back[b]))
+            if gap[a, b] > kernels.AHEAD * (np.abs(front[a]) + np.abs(back[b]))
         ]
         return [pair for pair in fresh if pair not in pairs]
 
