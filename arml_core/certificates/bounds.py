@@ -25,11 +25,13 @@ from ..neighbors.vote import votes_to_beat
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
-from .candidates import WIDTH, Candidates, Screening, by_length
+from .candidates import Candidates, Screening, by_length
+from .screening_kernels import Stop
 from .triplet import Triplets
 from .triplet_rows import TripletRows
 
-FIRST_ROWS = 2  # rows beyond the fewest that can decide, in the first round
+WIDTH = 32  # negatives in a list
+GUESS = 1.05  # negatives are listed up to this many times the guess
 MORE_ROWS = 8
 
 
@@ -113,25 +115,40 @@ def _group_bound(triplets: Triplets, points: PointSet, group: Group, method: str
     if any(case.m >= group.counts[group.label] for case in cases):
         return np.zeros(len(points))  # with every positive inside, nothing holds the negatives back
     places = points.places_left_out()
-    return _bound_with_lists(triplets, points.exact_points(), group.label, cases, max(WIDTH, 8 * k), places)
+    return _bound_with_lists(triplets, points.exact_points(), group.label, cases, places)
 
 
 def _bound_with_lists(
-    triplets: Triplets, x: FloatArray, label: int, cases: list[Case], width: int, exclude: IntArray | None
+    triplets: Triplets, x: FloatArray, label: int, cases: list[Case], exclude: IntArray | None
 ) -> FloatArray:
-    """The bound from lists of `width` negatives, and from longer ones where these leave it open."""
+    """The bound from short lists of negatives, and from longer ones where these leave it open."""
     rows = TripletRows(triplets, x, label, exclude)
     screening = Screening(triplets, rows, max(case.m for case in cases), exclude)
+    stop = _stop(cases, triplets.references.n_classes)
     bound = np.full(len(x), np.inf)
-    waiting = [(np.arange(len(x)), width)]
+    waiting: list[tuple[IntArray, int, FloatArray | None]] = [(np.arange(len(x)), max(WIDTH, 4 * stop.negatives), None)]
     while waiting:
-        members, width = waiting.pop()
-        bound[members], enough = _screened_bound(rows, members, screening.candidates(members, width), cases)
-        short = members[~enough]
+        members, width, below = waiting.pop()
+        candidates = screening.candidates(members, width, stop, below)
+        bound[members], enough = _screened_bound(rows, members, candidates, cases)
+        short = np.flatnonzero(~enough)
         if len(short):
-            needed = screening.promising(short, bound[short])
-            waiting += [(short[part], length) for part, length in by_length(needed, width + 1)]
+            guess = candidates.guess[short] * (1 + 1e-9) if below is None else np.inf
+            limit = np.where(np.isfinite(bound[members[short]]), bound[members[short]], guess)
+            needed = screening.promising(members[short], limit)
+            waiting += [(members[short[part]], length, limit[part]) for part, length in by_length(needed, width)]
     return bound
+
+
+def _stop(cases: list[Case], n_classes: int) -> Stop:
+    """The guess is made for the cases in which most positives stay."""
+    deepest = max(case.m for case in cases)
+    some = [case for case in cases if case.m == deepest]
+    t = np.zeros(0 if some[0].c is None else n_classes, dtype=np.intp)
+    for case in some:
+        if case.c is not None:
+            t[case.c] = case.t
+    return Stop(GUESS, some[0].negatives, t)
 
 
 def _screened_bound(
@@ -139,8 +156,8 @@ def _screened_bound(
 ) -> tuple[FloatArray, BoolArray]:
     """The bound of `members` from full rows of their most promising negatives, and for which of them these were enough.
 
-    Rows are added in rising order of their lower bounds until the order statistics over the rows so far are no
-    larger than any remaining bound: the rest cannot change them.
+    Rows are added in rising order of their lower bounds, first those up to the guess, until the order statistics over
+    the rows so far are no larger than any remaining bound: the rest cannot change them.
     """
     deepest = max(case.m for case in cases)
     references = rows.triplets.references
@@ -151,11 +168,12 @@ def _screened_bound(
     used = np.zeros(n_test, dtype=np.intp)
     bound = np.full(n_test, np.inf)
     active = np.arange(n_test)
-    step = min(case.negatives for case in cases) + FIRST_ROWS
+    below = np.where(np.isfinite(candidates.guess), np.nextafter(candidates.guess, np.inf), np.inf)
+    step = place.shape[1]
     while len(active):
         columns = used[active, None] + np.arange(step)
         wanted = (columns < place.shape[1]) & (
-            np.take_along_axis(limit[active], np.minimum(columns, place.shape[1]), axis=1) < bound[active, None]
+            np.take_along_axis(limit[active], np.minimum(columns, place.shape[1]), axis=1) < below[active, None]
         )
         b, offset = np.nonzero(wanted)
         b, column = active[b], columns[b, offset]
@@ -163,6 +181,7 @@ def _screened_bound(
         used[active] += wanted.sum(axis=1)
         far = int(used.max())
         bound[active] = order_statistics(values[active, :far], classes[active, :far], cases)
+        below[active] = bound[active]
         more = (used[active] < place.shape[1]) & (limit[active, used[active]] < bound[active])
         active, step = active[more], MORE_ROWS
     open_limit = np.minimum(limit[np.arange(n_test), used], candidates.rest)  # a listed bound may exceed the rest's

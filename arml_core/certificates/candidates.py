@@ -3,9 +3,12 @@
 ``S_m(j)`` is the (m+1)-th largest ε̃₊(i, j) over the positives i. Two bounds, each valid and each paid for only
 where the one before leaves doubt:
 
-(a) ``‖h_i - h_j‖ ≤ a_i + a_j`` with ``a = ‖h_x - h‖``: the m+1 nearest positives alone give every j a bound, with
-    no denominators at all;
-(b) for the `WIDTH` smallest of those, true denominators to the nearest positives.
+(a) from distances to one point per test point, the centre c of its q nearest positives P in h-space. By the triangle
+    inequality ``‖h_i - h_j‖ ≤ ‖h_i - c‖ + ‖c - h_j‖`` for the m+1 nearest. And in ℓ2 the mean square is known, because
+    c is the centre: ``Σ_P ‖h_i - h_j‖² = q ‖c - h_j‖² + Σ_P ‖h_i - c‖²``. At least q-m of P have ε̃ ≤ S_m(j), that is
+    ``n_j - p_i ≤ 2 S_m(j) ‖h_i - h_j‖``; square and add up, and the left side is at least the sum over the q-m
+    farthest: ``S_m(j)² ≥ Σ_far (n_j - p_i)² / (4 Σ_P ‖h_i - h_j‖²)`` where no p_i is above n_j;
+(b) for the smallest of those, true denominators to P.
 """
 
 from __future__ import annotations
@@ -14,17 +17,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, IntArray
-from ..numerics.distance_bounds import BoundedRows
+from ..numerics.distance_kernels import centres_of
+from ..numerics.error_bounds import rounded_up, sum_error
+from . import screening_kernels as kernels
 from .triplet import Triplets
 from .triplet_rows import TripletRows
 
-WIDTH = 96
-NEAREST = 48
+NEAREST = 24  # positives of bound (b), and
+PER_PLACE = 4  # times m+1 of bound (a) and at least of (b)
+NO_GUESS = kernels.Stop(np.inf, 1, np.empty(0, dtype=np.intp))
 SAFETY = 1 - 1e-5  # covers the float32 rounding of the last few operations
-GATHER_BYTES = 16 * 2**20
-NOTHING = 1e-30  # added to denominators: 0/0, where nothing is known, becomes 0
 
 
 @dataclass
@@ -32,12 +37,14 @@ class Candidates:
     """The most promising negatives of each test point, by rising lower bound on S_m.
 
     ``place[b]`` are places in class order, ``bound[b]`` the lower bounds on S_m, and ``rest[b]`` bounds S_m of
-    every negative that is not listed. The last of `bound` may exceed `rest`: they were sharpened, it was not.
+    every negative that is not listed. The last of `bound` may exceed `rest`: they were sharpened, it was not. `guess`
+    is the largest of the bounds that would decide if they were the values.
     """
 
     place: IntArray
     bound: FloatArray
     rest: FloatArray
+    guess: FloatArray
 
 
 def by_length(needed: IntArray, shortest: int) -> list[tuple[IntArray, int]]:
@@ -57,91 +64,92 @@ class Screening:
     def __init__(self, triplets: Triplets, rows: TripletRows, m: int, exclude: IntArray | None) -> None:
         self.triplets, self.m = triplets, m
         references = triplets.references
-        screened = references.distance_bounds.query(rows.u, rows.slack)
-        if exclude is not None:
-            b, e = np.nonzero(exclude >= 0)
-            screened.lower[torch.from_numpy(b), torch.from_numpy(exclude[b, e])] = torch.inf
-        away = _upper_h_distances(triplets, rows, screened)
-
-        start, stop = rows.positives.start, rows.positives.stop
-        p_high = screened.lower[:, start:stop] + screened.width(rows.positives)
-        n_nearest = min(stop - start, max(NEAREST, 4 * (m + 1)))
-        near = torch.topk(p_high, n_nearest, dim=1, largest=False)
-        self._near_value, self._near_place = near.values, near.indices + start
-        reach = away.gather(1, self._near_place[:, : m + 1]).amax(dim=1)
-
-        below = away.add_(reach[:, None] + NOTHING)
-        bound = (screened.lower - near.values[:, m : m + 1]).div_(below)
-        bound.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=0.0)  # errors that overflow: nothing is known
-        if exclude is not None:
-            bound[screened.lower == torch.inf] = torch.inf
-        bound[:, start:stop] = torch.inf
-        self._bound = bound.clamp_(min=0)
-        self._lower = screened.lower
-        self._n_negatives = len(references) - (stop - start)
+        self._n_negatives = len(references) - (rows.positives.stop - rows.positives.start)
         self._unit = 0.5 * SAFETY * triplets.radius_unit  # from the units of the distance bounds to radii
+        screened = references.distance_bounds.query(rows.u, rows.slack)
+        left_out = (slice(0), slice(0)) if exclude is None else _pairs(exclude)
+        screened.lower[left_out] = np.inf
+        self._lower = screened.lower.cpu().numpy()
+        self._near_value, self._near_place = screened.nearest(rows.positives, max(NEAREST, PER_PLACE * (m + 1)))
+        centre, slack, near = self._around_centres()
+        self._bound = self._squares_to(centre, slack)
+        kernels.bound_a(self._lower, self._bound, near)
+        self._bound[left_out] = np.inf
+        self._bound[:, rows.positives] = np.inf
 
-    def candidates(self, which: IntArray, width: int, nearest: int = NEAREST) -> Candidates:
-        """The `width` most promising negatives of the test points `which`; bound (b) uses the `nearest` positives."""
-        chosen = torch.from_numpy(which).to(self._bound.device)
-        coarse = self._bound[chosen]  # also where these are all of them: they come in any order
+    def _around_centres(self) -> tuple[FloatArray, FloatArray, kernels.Near]:
+        """The centres of the nearest positives in h-space, how far they may be off, and what bound (a) needs."""
+        triplets, m, dtype = self.triplets, self.m, self._lower.dtype
+        place = self._near_place[:, : PER_PLACE * (m + 1)]
+        inside = np.isfinite(self._near_value[:, : place.shape[1]])  # others are left out; they come last
+        value = np.where(inside, self._near_value[:, : place.shape[1]].astype(np.float64), 0.0)
+        count, everyone = inside.sum(axis=1), np.arange(len(place))
+        far = inside & (np.arange(place.shape[1]) >= m)
+        mean = value.mean(axis=1, where=far)
+        h, slack, order = triplets.h, triplets.h_slack[place], triplets.threat.dual_norm
+        centre, away = centres_of(h, place, count, order)
+        off = (slack + sum_error(triplets.pairwise.norms[place], place.shape[1])).mean(axis=1, where=inside)
+        away = np.where(inside, rounded_up(away, h.shape[1] + 8) + slack, 0.0) / triplets.h_scale
+        above = mean + sum_error(np.abs(value).mean(axis=1, where=far), place.shape[1])
+        with np.errstate(over="ignore"):  # infinitely far: nothing is known
+            near = kernels.Near(
+                p=self._near_value[:, m],
+                last=self._near_value[everyone, count - 1],
+                mean=np.nextafter(above.astype(dtype), dtype.type(np.inf)),
+                variance=np.square(value - mean[:, None]).mean(axis=1, where=far).astype(dtype),
+                reach=(away[:, : m + 1].max(axis=1) + kernels.NOTHING).astype(dtype),
+                scatter=(np.square(away).mean(axis=1, where=inside) + kernels.NOTHING).astype(dtype),
+                share=((count - m) / count * (order == 2)).astype(dtype),
+            )
+        return centre, off, near
+
+    def _squares_to(self, centre: FloatArray, slack: FloatArray) -> NDArray[np.floating]:
+        """Upper bounds on ‖c - h_j‖² for all j, divided by the square of h's scale."""
+        triplets = self.triplets
+        if triplets.threat.dual_norm == 2:
+            return triplets.distance_bounds.query(centre, slack).squared_upper()
+        device = triplets.references.device
+        distances = torch.cdist(
+            torch.from_numpy(centre).to(device), torch.from_numpy(triplets.h).to(device), p=triplets.threat.dual_norm
+        )
+        distances += torch.from_numpy(triplets.h_slack).to(device)
+        distances += torch.from_numpy(slack).to(device)[:, None]
+        return distances.mul_((1 + 1e-6) / triplets.h_scale).square_().cpu().numpy().astype(self._lower.dtype)
+
+    def candidates(
+        self, which: IntArray, width: int, stop: kernels.Stop | None = None, below: FloatArray | None = None
+    ) -> Candidates:
+        """The `width` most promising negatives of the test points `which`, of all of them or of those under `below`.
+
+        With `stop` and no `below`, they are looked for only as far as it says.
+        """
         width = min(width, self._n_negatives)
-        first = torch.topk(coarse, min(width + 1, self._n_negatives), dim=1, largest=False)
-        listed, place = first.values[:, :width], first.indices[:, :width]
-        beyond = first.values[:, width] if self._n_negatives > width else torch.full_like(first.values[:, 0], torch.inf)
-        bound_b, order = torch.sort(torch.maximum(listed, self._with_denominators(chosen, place, nearest)), dim=1)
-        # float64 before the units come in: radii may be far outside float32's range
-        sharpened, rest = (self._unit * values.double().cpu().numpy() for values in (bound_b, beyond))
-        return Candidates(place.gather(1, order).cpu().numpy(), sharpened, rest)
+        place, bound = np.empty((len(which), width), dtype=np.intp), np.empty((len(which), width))
+        rest, guess = np.empty(len(which)), np.empty(len(which))
+        limit = np.full(len(which), np.inf) if below is None else self._limit(below)
+        references = self.triplets.references
+        classes = references.label[references.order]
+        kernels.shortlist(
+            which, self._bound, self._lower, self._near_value, self._near_place, self.triplets.vectors, classes, self.m,
+            self._n_negatives, stop or NO_GUESS, stop is not None and below is None, limit, place, bound, rest, guess,
+        )  # fmt: skip
+        return Candidates(place, self._unit * bound, self._unit * rest, self._unit * guess)
 
     def promising(self, which: IntArray, below: FloatArray) -> IntArray:
         """How long a list of each test point in `which` must be to hold every negative with a bound under `below`."""
-        coarse = self._bound[torch.from_numpy(which).to(self._bound.device)]
-        limit = torch.from_numpy(below / self._unit).to(coarse)
-        limit = torch.nextafter(limit, torch.full_like(limit, torch.inf))  # float32 may have rounded it down
-        return (coarse < limit[:, None]).sum(dim=1).cpu().numpy()
+        return np.asarray((self._bound[which] < self._limit(below)[:, None]).sum(axis=1))
 
-    def _with_denominators(self, chosen: torch.Tensor, place: torch.Tensor, nearest: int) -> torch.Tensor:
-        """Bound (b): the (m+1)-th largest ε̃₊(i, j) over the nearest positives i only, in the units of bound (a)."""
-        result, m = torch.empty_like(place, dtype=self._lower.dtype), self.m
-        count = max(nearest, 4 * (m + 1))
-        near_place, near_value = self._near_place[chosen, :count], self._near_value[chosen, :count]
-        n_movable = self.triplets.h.shape[1]
-        step = max(1, GATHER_BYTES // (8 * n_movable * (place.shape[1] + near_place.shape[1])))
-        for start in range(0, len(place), step):
-            part = slice(start, start + step)
-            below = _gathered_denominators(self.triplets, place[part], near_place[part]).to(result.dtype)
-            ahead = self._lower[chosen[part, None], place[part]][:, :, None] - near_value[part, None, :]
-            ahead.div_(below.add_(NOTHING))
-            # the largest alone is found many times faster than the first of a list
-            result[part] = ahead.amax(dim=2) if m == 0 else torch.topk(ahead, m + 1, dim=2).values[:, :, m]
-        return result.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)  # inf - inf: (a) knows j is left out
+    def limit_of(self, most: int, below: FloatArray) -> FloatArray:
+        """`below`, or less where more than `most` negatives of a test point have a bound under it."""
+        if most >= self._n_negatives:
+            return below
+        return np.minimum(below, self._unit * np.partition(self._bound, most, axis=1)[:, most].astype(np.float64))
+
+    def _limit(self, below: FloatArray) -> FloatArray:
+        return below / self._unit * (1 + 1e-12)
 
 
-def _upper_h_distances(triplets: Triplets, rows: TripletRows, screened: BoundedRows) -> torch.Tensor:
-    """Upper bounds on ‖h_x - h_i‖_q for all i, divided by h's scale."""
-    side = screened.side
-    if triplets.shares_u:
-        return screened.upper_distances()
-    h, h_slack = triplets.embed(rows.u, rows.slack)
-    if triplets.threat.dual_norm == 2:
-        own = triplets.distance_bounds.query(h, h_slack)
-        return own.upper_distances().to(side.dtype)
-    device = triplets.references.device
-    distances = torch.cdist(
-        torch.from_numpy(h).to(device), torch.from_numpy(triplets.h).to(device), p=triplets.threat.dual_norm
-    )
-    distances += torch.from_numpy(triplets.h_slack).to(device)
-    distances += torch.from_numpy(h_slack).to(device)[:, None]
-    return distances.mul_((1 + 1e-6) / triplets.h_scale).to(side.dtype)
-
-
-def _gathered_denominators(triplets: Triplets, place: torch.Tensor, near_place: torch.Tensor) -> torch.Tensor:
-    """Upper bounds on ‖h_i - h_j‖_q for each row's own places j and positives i, divided by h's scale."""
-    device = triplets.references.device
-    if triplets.threat.dual_norm == 2:
-        return triplets.distance_bounds.upper_between(place, near_place)
-    h, slack = torch.from_numpy(triplets.h).to(device), torch.from_numpy(triplets.h_slack).to(device)
-    result = torch.cdist(h[place], h[near_place], p=triplets.threat.dual_norm)
-    result += slack[place][:, :, None] + slack[near_place][:, None, :]
-    return result.mul_((1 + 1e-6) / triplets.h_scale)
+def _pairs(exclude: IntArray) -> tuple[IntArray, IntArray]:
+    """The test points and the places that are left out for them."""
+    b, e = np.nonzero(exclude >= 0)
+    return b, exclude[b, e]

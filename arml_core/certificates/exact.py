@@ -24,9 +24,10 @@ from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
 from ..radii import Radii
 from .bounds import Group, groups
-from .candidates import NEAREST, WIDTH, Candidates, Screening, by_length
+from .candidates import Candidates, Screening, by_length
 from .exactness import interval_radii
 from .least_distance import least_distance
+from .screening_kernels import Stop
 from .triplet import Triplets
 from .triplet_rows import TripletRows
 
@@ -35,7 +36,8 @@ MARGIN_STEPS = (1.0, 1e2, 1e4, 1e5)
 NEW_CONSTRAINTS = 4
 MAX_ROUNDS = 100
 ROWS_AT_ONCE = 4
-NEAREST_OF_MANY = 16  # positives that rule out most negatives of a long list
+WIDTH = 32  # negatives in a list
+STOP = Stop(1.3, 1, np.empty(0, dtype=np.intp))  # a radius is rarely larger than that many times the triplet bound
 DUAL_BYTES = 16 * 2**20
 
 
@@ -96,14 +98,14 @@ class _GroupSearch:
     def run(self) -> None:
         """Fill `lower`, `incumbent` and `solved`, with wider candidate lists where the first was too short."""
         screening = Screening(self.triplets, self.rows, 0, self.exclude)
-        waiting = [(np.arange(len(self.x)), WIDTH)]
+        waiting: list[tuple[IntArray, int, FloatArray | None]] = [(np.arange(len(self.x)), WIDTH, None)]
         while waiting:
-            members, width = waiting.pop()
-            nearest = NEAREST if width <= WIDTH else NEAREST_OF_MANY
-            short = members[self._search(members, screening.candidates(members, width, nearest))]
+            members, width, below = waiting.pop()
+            short = members[self._search(members, screening.candidates(members, width, STOP, below))]
             if len(short):
-                needed = screening.promising(short, self.incumbent[short])
-                waiting += [(short[part], length) for part, length in by_length(needed, width + 1)]
+                limit = self.incumbent[short]
+                needed = screening.promising(short, limit)
+                waiting += [(short[part], length, limit[part]) for part, length in by_length(needed, width)]
         del screening  # it holds a bound for every pair
         problems = [problem for found in self.solved for problem in found]
         np.minimum.at(self.lower, [problem.b for problem in problems], self._dual_bounds(problems))
@@ -166,7 +168,8 @@ class _GroupSearch:
         b = np.array([p.b for p in problems])
         j = np.array([p.j for p in problems])
         n, n_error = self.rows.negative_distances(b, j)
-        below = self.rows.denominators(j).cpu().numpy()
+        kept, row = self.rows.denominators(j)
+        below = kept[row]
         margin = margin_factor * self._margin(b, n, n_error, below)
         slack = (self.rows.p[b] - n[:, None]) / 2 - margin[:, None]  # (h_i - h_j)ᵀδ ≤ slack
         slack[self.rows.p_high[b] == np.inf] = np.inf

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .branch import BranchAndBound
 
 LIST_WIDTH = 1024
+MOST_SCREENED = 4096  # negatives whose bounds are sharpened, of which the best are listed
 POSITIVES = 256
 FAR = 100.0  # widths of the data: how far the plane is searched where nothing is known to flip
 ANGLES, SIZES = 32, 32  # of the first look around
@@ -228,8 +229,10 @@ class PointSearch:
 
         triplets = self.triplets
         depth = max(case.m for case in cases) + 1
-        found = Screening(triplets, rows, depth - 1, places).candidates(np.arange(1), LIST_WIDTH)
         ceiling = self._ceiling()
+        screening = Screening(triplets, rows, depth - 1, places)
+        limit = screening.limit_of(MOST_SCREENED, np.array([min(self.upper, ceiling)]))
+        found = screening.candidates(np.arange(1), LIST_WIDTH, below=limit)
         promising = int(np.count_nonzero(found.bound[0] < min(self.upper, ceiling)))
         count = min(promising, MOST_NEGATIVES)
         following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed

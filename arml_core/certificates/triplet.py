@@ -20,6 +20,7 @@ from ..metric import Metric
 from ..neighbors.prepared import PreparedReferences
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.distance_bounds import DistanceBounds, PairwiseBounds, power_of_two
+from ..numerics.distance_kernels import Vectors
 from ..numerics.error_bounds import LARGEST, SMALLEST, TINY, UNDERFLOW, norm_rounded_up, squared_distance_error
 from ..threat import ResolvedThreat
 from .box import boxed_distance
@@ -75,6 +76,14 @@ class Triplets:
             if self._distance_bounds is None:
                 self._distance_bounds = DistanceBounds(self.h, self.h_slack, self.references.device)
             return self._distance_bounds
+
+    @property
+    def vectors(self) -> Vectors:
+        """For upper bounds on ‖h_i - h_j‖_q of a few pairs, divided by h's scale."""
+        if self.threat.dual_norm == 2:
+            return self.distance_bounds.vectors()
+        points, slack = self.h / self.h_scale, self.h_slack / self.h_scale
+        return Vectors(points, slack, slack, 1 + 1e-6, self.threat.dual_norm)
 
     def embed(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
         """h and its error bound for points given as u."""

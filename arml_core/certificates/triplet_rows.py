@@ -7,6 +7,7 @@ import torch
 
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.error_bounds import gram_error, rounded_up, squared_distance_error, sum_error
+from .screening_kernels import largest_quotients
 from .triplet import Triplets
 
 ROW_BYTES = 16 * 2**20
@@ -41,27 +42,25 @@ class TripletRows:
         if self.left_out is not None:
             for b, places in enumerate(self.left_out):
                 self.p_high[b, places] = np.inf
-        self._p_high = torch.from_numpy(self.p_high).to(device)
         n_positives = self.positives.stop - self.positives.start
-        self._kept = torch.empty((KEPT_BYTES // (8 * n_positives), n_positives), dtype=torch.float64, device=device)
+        self._kept = np.empty((KEPT_BYTES // (8 * n_positives), n_positives))
         self._slot = np.full(len(references), -1, dtype=np.intp)
         self._n_kept = 0
 
-    def denominators(self, j: IntArray) -> torch.Tensor:
-        """Upper bounds on ‖h_i - h_j‖_q for the places j, with repetitions, and all positives i.
+    def denominators(self, j: IntArray) -> tuple[FloatArray, IntArray]:
+        """Upper bounds on ‖h_i - h_j‖_q for the places j and all positives i: a matrix, and which row is for which j.
 
         They do not depend on the test point: those of the first few hundred j are kept.
         """
         distinct, which = np.unique(j, return_inverse=True)
         fresh = distinct[self._slot[distinct] < 0]
-        device = self._kept.device
         if self._n_kept + len(fresh) > len(self._kept):
-            return self.triplets.denominators(distinct, self.positives)[torch.from_numpy(which).to(device)]
+            return self.triplets.denominators(distinct, self.positives).cpu().numpy(), which
         if len(fresh):
-            slots = np.arange(self._n_kept, self._n_kept + len(fresh))
-            self._kept[slots[0] : slots[-1] + 1] = self.triplets.denominators(fresh, self.positives)
-            self._slot[fresh], self._n_kept = slots, self._n_kept + len(fresh)
-        return self._kept[torch.from_numpy(self._slot[j]).to(device)]
+            slots = slice(self._n_kept, self._n_kept + len(fresh))
+            self._kept[slots] = self.triplets.denominators(fresh, self.positives).cpu().numpy()
+            self._slot[fresh], self._n_kept = np.arange(slots.start, slots.stop), slots.stop
+        return self._kept, self._slot[j]
 
     def _error(self, b: IntArray, place: IntArray, d: FloatArray) -> FloatArray:
         """A bound on the error of squared distances computed from norms and products."""
@@ -96,21 +95,18 @@ class TripletRows:
         return result
 
     def _from_products(self, b: IntArray, j: IntArray, count: int) -> FloatArray:
-        device = self.triplets.references.device
-        below = self.denominators(j)
+        below, row = self.denominators(j)
+        factor = rounded_up(2.0, self.u.shape[1] + 16)
         n, n_error = self.negative_distances(b, j)
-        values = torch.from_numpy(n - n_error).to(device)[:, None] - self._p_high[torch.from_numpy(b).to(device)]
-        values /= below.mul_(rounded_up(2.0, self.u.shape[1] + 16))
-        values.clamp_(min=0).nan_to_num_(nan=0.0, posinf=torch.inf)
-        top, at = values.max(dim=1, keepdim=True) if count == 1 else torch.topk(values, count, dim=1)
-        result, place = top.cpu().numpy(), at.cpu().numpy()
-        doubtful = self._doubtful(b, j, n, n_error, result, place, below.gather(1, at).cpu().numpy())
+        result, place = largest_quotients(n - n_error, self.p_high, b, below, row, factor, count)
+        doubtful = self._doubtful(b, j, n, n_error, result, place, below[row[:, None], place] * factor)
         doubtful |= self._has_twins(j)
         if doubtful.any():
             # Positives beyond the largest few cannot be among the `count` largest; leaving one out only lowers a value.
-            few = min(values.shape[1], count + NEARLY_LARGEST)
-            largest = torch.topk(values[torch.from_numpy(doubtful).to(device)], few, dim=1).indices.cpu().numpy()
-            result[doubtful] = self._from_differences(b[doubtful], j[doubtful], count, largest)
+            few = min(below.shape[1], count + NEARLY_LARGEST)
+            some = np.flatnonzero(doubtful)
+            _, largest = largest_quotients((n - n_error)[some], self.p_high, b[some], below, row[some], factor, few)
+            result[some] = self._from_differences(b[some], j[some], count, largest)
         return result
 
     def _doubtful(

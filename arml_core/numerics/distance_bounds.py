@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from .arrays import FloatArray, IntArray
+from .distance_kernels import Vectors, lower_to_upper, nearest_by_upper
 from .error_bounds import LARGEST, TINY, gamma, gram_error
 
 CHUNK_BYTES = 40 * 2**20  # of one screened block; four such blocks are alive at a time
@@ -47,14 +49,11 @@ class DistanceBounds:
         """How many query points fit into one chunk."""
         return max(1, CHUNK_BYTES // (4 * max(1, len(self))))
 
-    def upper_between(self, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-        """Upper bounds, (b, p, q), on the distances of points ``rows[b]`` to ``columns[b]``, in units of `scale`."""
+    def vectors(self) -> Vectors:
+        """For upper bounds on the distances between a few of the points, in units of `scale`."""
         side = self.single
-        gram = torch.bmm(side.matrix[rows, :-1], side.matrix[columns, :-1].transpose(1, 2))
-        squares = gram.mul_(-2)
-        squares += side.squares[rows][:, :, None] + side.squares[columns][:, None, :]
-        squares += (side.magnitude[rows][:, :, None] + side.magnitude[columns][:, None, :]).square_().mul_(side.gamma)
-        return squares.clamp_(min=0).sqrt_()
+        points, squares, slack = (t.cpu().numpy() for t in (side.matrix[:, :-1], side.squares, side.magnitude))
+        return Vectors(points, squares, slack, side.gamma, 2.0)
 
     def query(self, u: FloatArray, slack: FloatArray) -> BoundedRows:
         """Lower bounds for the query points `u`, each of which may be off by `slack`."""
@@ -121,15 +120,22 @@ class BoundedRows:
         at = self.side.magnitude[columns]
         return (self.magnitude[:, None] + at).square_().mul_(2 * self.side.gamma)
 
-    def upper_distances(self) -> torch.Tensor:
-        """Upper bounds on the distances themselves (not squared), constant included."""
-        side, own = self.side, self.magnitude
-        doubled = 2 * side.gamma
-        left = torch.stack(
-            [2 * doubled * own, torch.full_like(own, doubled), self.constant + doubled * own.square()], 1
+    def nearest(self, columns: slice, count: int) -> tuple[NDArray[np.floating], IntArray]:
+        """The smallest upper bounds at `columns` of each row, ascending, and where they are; at most `count`."""
+        count = min(count, columns.stop - columns.start)
+        lower, own, slack = (t.cpu().numpy() for t in (self.lower, self.magnitude, self.side.magnitude))
+        values, places = np.empty((len(lower), count), lower.dtype), np.empty((len(lower), count), dtype=np.intp)
+        twice = lower.dtype.type(2 * self.side.gamma)
+        nearest_by_upper(lower[:, columns], own, slack[columns], twice, values, places)
+        return values, places + columns.start
+
+    def squared_upper(self) -> NDArray[np.floating]:
+        """Upper bounds on the squared distances, constant included; `lower` is lost."""
+        squares, constant, own, slack = (
+            t.cpu().numpy() for t in (self.lower, self.constant, self.magnitude, self.side.magnitude)
         )
-        right = torch.stack([side.magnitude, side.magnitude.square(), torch.ones_like(side.magnitude)])
-        return torch.addmm(self.lower, left, right).clamp_(min=0).sqrt_()
+        lower_to_upper(squares, constant, own, slack, squares.dtype.type(2 * self.side.gamma))
+        return squares
 
 
 class PairwiseBounds:

@@ -54,13 +54,13 @@ def test_no_other_block_size_matters(method, k, norm, monkeypatch):
     expected = MahalanobisKNN(k, M).fit(X, y).certify(points, method=method, threat=threat)
     for module, name, value in [
         (rows_module, "ROW_BYTES", 1),
-        (candidates_module, "GATHER_BYTES", 1),
         (reference_module, "DIRECT_BYTES", 1),
         (reference_module, "EXTRA", 0),
         (candidates_module, "NEAREST", 1),
         (bounds_module, "WIDTH", 2),
         (exact_module, "WIDTH", 2),
-        (bounds_module, "FIRST_ROWS", 0),
+        (candidates_module, "PER_PLACE", 1),
+        (bounds_module, "GUESS", 0.0),
         (bounds_module, "MORE_ROWS", 1),
         (exact_module, "ROWS_AT_ONCE", 1),
         (exact_module, "NEW_CONSTRAINTS", 1),

@@ -7,6 +7,8 @@ import torch
 import arml_core.numerics.distance_bounds as screen_module
 from arml_core import MahalanobisKNN
 from arml_core.numerics.distance_bounds import DistanceBounds, power_of_two
+from arml_core.numerics.distance_kernels import Vectors, as_columns, centres_of, upper_distances_to
+from arml_core.numerics.smallest import keep_smallest
 from tests.point_sets import references_of
 
 
@@ -44,8 +46,64 @@ def test_bounds_enclose_the_true_squared_distances(shape, far, monkeypatch):
         moved = own_slack[:, None] + slack  # the bounds hold for points that are off by their slack
         assert np.all(lower <= np.maximum(truth - moved, 0) ** 2)
         assert np.all(upper >= (truth + moved) ** 2)
-        distance = rows.upper_distances().double().numpy() * float(rows.side.scale)
-        assert np.all(distance >= (truth + moved) * (1 - 1e-6))
+        few, places = rows.nearest(slice(10, 60), 7)
+        within = (rows.lower + rows.width(slice(None))).numpy()[:, 10:]
+        np.testing.assert_allclose(few, np.sort(within, axis=1)[:, :7], rtol=1e-5)
+        assert np.all(few >= np.take_along_axis(within, places - 10, axis=1) * (1 - np.sign(few) * 1e-6))
+        squares = rows.squared_upper().astype(np.float64) * unit
+        assert np.all(squares >= (truth + moved) ** 2 * (1 - 1e-6))
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+def test_distances_between_a_few_points_are_not_too_small(offset, order):
+    for seed, dimension in enumerate((1, 2, 3, 4, 7, 40)):
+        rng = np.random.default_rng(seed)
+        points = rng.normal(size=(30, dimension)) + offset
+        points[7] = points[3]
+        slack = 1e-9 * np.linalg.norm(points, axis=1)
+        bounds = DistanceBounds(points, slack, torch.device("cpu"))
+        scale = bounds.scale if order == 2 else 1.0
+        vectors = bounds.vectors() if order == 2 else Vectors(points, slack, slack, 1 + 1e-6, order)
+        places = rng.permutation(30)[:11]
+        found = np.empty(11, vectors.points.dtype)
+        for j in range(30):
+            upper_distances_to(vectors, j, places, as_columns(vectors.points, places), found)
+            truth = np.linalg.norm(points[j] - points[places], ord=order, axis=1) + slack[j] + slack[places]
+            assert np.all(found.astype(np.float64) * scale >= truth * (1 - 1e-6))
+            spread = np.linalg.norm(points[j]) + np.linalg.norm(points[places], axis=1) if order == 2 else truth
+            assert np.all((found.astype(np.float64) * scale) ** 2 <= truth**2 + 2e-5 * spread**2)
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, np.inf])
+def test_centres_of_points(order):
+    rng = np.random.default_rng(0)
+    points, places = rng.normal(size=(40, 6)), rng.integers(0, 40, (5, 9))
+    counts = np.array([9, 1, 4, 9, 2])
+    centre, away = centres_of(points, places, counts, order)
+    for b, count in enumerate(counts):
+        some = points[places[b, :count]]
+        np.testing.assert_allclose(centre[b], some.mean(axis=0))
+        expected = np.linalg.norm(some - some.mean(axis=0), ord=order, axis=1)
+        np.testing.assert_allclose(away[b, :count], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_smallest_of_a_row(dtype):
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n = int(rng.integers(1, 3000))
+        count = int(rng.integers(1, min(n, 150) + 1))
+        row = np.round(rng.random(n), int(rng.integers(1, 6))).astype(dtype)
+        row[rng.random(n) < 0.1] = [np.inf, np.nan][int(rng.integers(2))]
+        if rng.random() < 0.3:
+            row = -np.sort(-row)
+        values, places = np.empty(count, dtype), np.empty(count, dtype=np.intp)
+        keep_smallest(row, values, places)
+        numbers = np.where(np.isnan(row), np.inf, row)
+        np.testing.assert_array_equal(values, np.sort(numbers)[:count])
+        np.testing.assert_array_equal(values, numbers[places])
+        assert len(set(places.tolist())) == count
 
 
 @pytest.mark.parametrize(("value", "power"), [(1.0, 1.0), (1.1, 2.0), (0.3, 0.5), (0.0, 1.0), (1024.0, 1024.0)])
