@@ -77,7 +77,7 @@ def test_a_dual_bound_above_the_point_of_the_exact_radius(rows, monkeypatch):
 
 def test_what_rounding_may_do_is_cut_off(rows, monkeypatch):
     honest = certify(rows, "exact", 1)
-    overstated(monkeypatch, exact._GroupSearch, "_dual_bounds", (honest.upper / honest.lower)[1:].max() + 1e-11)
+    overstated(monkeypatch, exact._GroupSearch, "_dual_bounds", (honest.upper[1:] / honest.lower[1:]).max() + 1e-11)
     found = certify(rows, "exact", 1)
     assert (found.lower == found.upper)[found.correct].any()
     assert (found.lower <= found.upper).all()
