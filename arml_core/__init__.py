@@ -13,6 +13,7 @@ _HOME = {
     "ARML": "learners",
     "AttackResult": "radii",
     "Cancelled": "errors",
+    "ContradictionError": "errors",
     "Certificates": "radii",
     "Euclidean": "learners",
     "ITML": "learners",
@@ -38,7 +39,7 @@ _HOME = {
 if TYPE_CHECKING:
     from .curves import dkw_band, robust_error, robust_error_curve
     from .datasets import list_datasets, load_dataset, read_dataset
-    from .errors import Cancelled, NotPSDError, NotSupportedError
+    from .errors import Cancelled, ContradictionError, NotPSDError, NotSupportedError
     from .knn import MahalanobisKNN
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
@@ -54,6 +55,7 @@ __all__ = [
     "AttackResult",
     "Cancelled",
     "Certificates",
+    "ContradictionError",
     "Euclidean",
     "MahalanobisKNN",
     "Metric",

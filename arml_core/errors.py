@@ -9,5 +9,9 @@ class NotPSDError(ValueError):
     """The matrix given as a metric is not positive semi-definite."""
 
 
+class ContradictionError(ArithmeticError):
+    """A proved radius exceeds the size of a perturbation that was seen to change the answer: the program is wrong."""
+
+
 class NotSupportedError(ValueError):
     """The method cannot certify under this threat model; the message lists what can."""

@@ -26,7 +26,7 @@ from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .numerics.precision import in_full_precision
 from .numerics.threads import one_thread_per_operation, threads_for
 from .progress import Callback, report
-from .radii import Radii
+from .radii import Radii, at_most_upper
 from .threat import ResolvedThreat, ThreatModel
 from .untrusted import shortened
 
@@ -69,7 +69,8 @@ class _AskedPoints:
         """The result for all points: a wrong one has radius 0, and is its own adversarial point."""
         n, at = len(self.everyone), np.flatnonzero(self.correct)
         lower, upper, exact, adversarial = np.zeros(n), np.zeros(n), ~self.correct, self.everyone.points.copy()
-        lower[at], upper[at], exact[at], adversarial[at] = kept.lower, kept.upper, kept.exact, kept.adversarial
+        lower[at] = at_most_upper(kept.lower, kept.upper, at)
+        upper[at], exact[at], adversarial[at] = kept.upper, kept.exact, kept.adversarial
         lower = np.where(lower > 0, lower, 0.0)  # NaN proves nothing
         return Radii(
             index=np.arange(n),

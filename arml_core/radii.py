@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .atomic_write import atomic_write
+from .errors import ContradictionError
 from .npz import read_npz
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 COLUMNS = ("index", "lower", "upper", "exact", "correct", "predicted", "adversarial")
 """What there is one of for each point."""
 LARGEST_FILE = 2**32
+ROUNDING = 1e-9  # of the upper side: a lower one that exceeds it by more does so for another reason
 CERTIFIED, UNDECIDED, ATTACKABLE = "certified", "undecided", "attackable"
 
 
@@ -32,6 +34,23 @@ def verdicts(lower: ArrayLike, upper: ArrayLike, radius: float) -> NDArray[np.st
         raise ValueError(f"a radius must be at least 0; got {radius}")
     words = np.where(np.asarray(lower) > radius, CERTIFIED, UNDECIDED)
     return np.where(np.asarray(upper) <= radius, ATTACKABLE, words)
+
+
+def at_most_upper(lower: FloatArray, upper: FloatArray, index: IntArray) -> FloatArray:
+    """`lower`, cut off at `upper` where rounding put it above; `index` names the points.
+
+    A lower side that is above by more than 1e-9 of the upper one proves that one of the two is wrong, and so may be
+    every other: that raises a :class:`~arml_core.ContradictionError`.
+    """
+    wrong = np.flatnonzero(lower > upper * (1 + ROUNDING))
+    if len(wrong):
+        b = wrong[0]
+        raise ContradictionError(
+            f"point {index[b]}: no perturbation smaller than {lower[b]:.17g} was to change its answer, but one of size "
+            f"{upper[b]:.17g} does. Either the proof or the attack is wrong, and other points of this result may be, "
+            "too. Please report this as a bug, with the data and the call"
+        )
+    return np.minimum(lower, upper)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -91,7 +110,8 @@ class Radii:
     def join(self, attack: Radii) -> Radii:
         """These points with the upper sides that `attack` found: what is proved from here, what was found from there.
 
-        Points that `attack` does not have stay as they are; what it has beyond these is left out.
+        Points that `attack` does not have stay as they are; what it has beyond these is left out. What was found must
+        not contradict what is proved (:func:`at_most_upper`).
         """
         _, mine, theirs = np.intersect1d(self.index, attack.index, assume_unique=True, return_indices=True)
         upper, exact, adversarial = self.upper.copy(), self.exact.copy(), self.adversarial.copy()
@@ -99,7 +119,8 @@ class Radii:
             adversarial = np.full((len(self), attack.adversarial.shape[1]), np.nan)
         upper[mine], adversarial[mine] = attack.upper[theirs], attack.adversarial[theirs]
         exact[mine] = (exact[mine] & (upper[mine] <= self.upper[mine])) | (upper[mine] <= self.lower[mine])
-        return replace(self, upper=upper, exact=exact, adversarial=adversarial)
+        lower = at_most_upper(self.lower, upper, self.index)
+        return replace(self, lower=lower, upper=upper, exact=exact, adversarial=adversarial)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each point: index, predicted, correct, lower, upper, exact."""

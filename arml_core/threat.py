@@ -146,8 +146,11 @@ class ResolvedThreat:
         return delta
 
     def reduce_move(self, delta: FloatArray) -> FloatArray:
-        """The scaled movable part ``costs ∘ δ`` of a full δ: the inverse of :meth:`expand`."""
-        return delta[..., self.movable] * self.costs
+        """The scaled movable part ``costs ∘ δ`` of a full δ: the inverse of :meth:`expand`.
+
+        In C order: indexing would give another, in which sums along a row round differently if the row is alone.
+        """
+        return delta.take(self.movable, axis=-1) * self.costs
 
     def size(self, delta: FloatArray) -> FloatArray:
         """``‖costs ∘ δ‖`` for each row; +inf where a frozen feature moved."""

@@ -1,5 +1,6 @@
 """The campaign's checks can fail: each is shown an answer with the fault that it is there to find."""
 
+import pkgutil
 import time
 from argparse import Namespace
 from dataclasses import replace
@@ -7,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.campaign import checks, piles, repeat, run, stress
+from benchmarks.campaign import checks, piles, repeat, run, stress, together
 from benchmarks.campaign.__main__ import campaign
 from benchmarks.campaign.paper import CampaignEffort, beaten
-from benchmarks.campaign.problems import as_code, make_line, make_problem
+from benchmarks.campaign.problems import as_code, make_line, make_problem, make_together
+from benchmarks.campaign.run import SLOW
 from tests.attacks.oracles import Truth
 from tests.attacks.problems import Problem
 from tests.oracles import Threat
@@ -75,17 +77,20 @@ def test_the_order_of_the_methods_is_checked():
     assert "votes: lower is not a radius" in faults(edit("votes", lower=lambda a: a.lower * np.nan))
 
 
-def test_an_engine_that_overstates_by_a_millionth_fails_the_campaign(monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("first", "said"), [(0, "ContradictionError"), (run.ROUND, "lower exceeds the true radius")], ids=SLOW[:2]
+)
+def test_an_engine_that_overstates_by_a_millionth_fails_the_campaign(monkeypatch, capsys, first, said):
     """From the bound to the exit code, with Python that shows it again."""
     import arml_core.knn as engine
 
-    options = Namespace(problems=8, first=0, stress=0, paper=False, points=0, minutes=2.0, seed=5)
+    options = Namespace(problems=8, first=first, stress=0, paper=False, points=0, minutes=2.0, seed=5)
     assert campaign(options) == 0
     honest = engine.triplet_bound
     monkeypatch.setattr(engine, "triplet_bound", lambda *a, **o: honest(*a, **o) * (1 + 1e-6))
     assert campaign(options) > 0
     printed = capsys.readouterr().out
-    assert "lower exceeds the true radius" in printed
+    assert said in printed
     code = printed[printed.index("    import numpy") :].split("\n\n")[0]
     source = "\n".join(line[4:] for line in code.splitlines() if line.startswith("    "))
     exec(source.split("print(")[0], names := {})
@@ -115,6 +120,53 @@ def test_a_point_that_flips_within_what_is_proved_is_found(monkeypatch):
     assert piles.run_piles(0, range(6), deadline).violations > 0
 
 
+def in_turn(found):
+    """Each point with the value of the one before it; a single one has its own."""
+    return np.roll(found, 1)
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "method"),
+    [
+        ("arml_core.knn", "triplet_bound", "votes"),
+        ("arml_core.neighbors.prepared.PreparedReferences", "predict", "predict"),
+    ],
+)
+def test_points_that_exchange_their_results_in_company_are_found(monkeypatch, capsys, where, name, method):
+    deadline = time.monotonic() + 60
+    assert together.run_together(0, range(1), deadline).violations == 0
+    honest = getattr(pkgutil.resolve_name(where), name)
+    monkeypatch.setattr(f"{where}.{name}", lambda *a, **o: in_turn(honest(*a, **o)))
+    assert together.run_together(0, range(1), deadline).violations > 0
+    assert f"{method}: another" in capsys.readouterr().out
+
+
+@pytest.mark.more
+def test_points_that_meet_on_two_threads_only_are_found(monkeypatch, capsys):
+    import arml_core.knn as engine
+
+    honest = engine.triplet_bound
+
+    def racing(triplets, points, *args):
+        return honest(triplets, points, *args) * (1 + 1e-6 * (points.threads > 1))
+
+    monkeypatch.setattr(engine, "triplet_bound", racing)
+    assert together.run_together(0, range(1), time.monotonic() + 60).violations > 0
+    printed = capsys.readouterr().out
+    assert ", 2 threads" in printed
+    assert ", 1 threads" not in printed
+
+
+def test_radii_agree_to_a_billionth_or_to_what_rounding_leaves_of_nothing():
+    assert together.agree(1.0, 1 + 1e-10, 1.0)
+    assert together.agree(np.inf, np.inf, 1.0)
+    assert together.agree(0.0, 1e-14, 1.0)
+    assert not together.agree(1.0, 1 + 1e-8, 1.0)
+    assert not together.agree(1.0, np.inf, 1.0)
+    assert not together.agree(np.nan, 1.0, 1.0)
+    assert not together.agree(np.inf, np.nan, 1.0)
+
+
 def test_an_error_or_a_warning_is_a_violation():
     assert "ZeroDivisionError" in str(run.guarded(lambda: 1 // 0)[0])
     assert "RuntimeWarning" in str(run.guarded(lambda: np.ones(1) / np.zeros(1))[0])
@@ -130,7 +182,9 @@ def test_an_attack_that_beats_a_certificate_of_a_dataset_is_found(monkeypatch):
     assert beaten(knn, points, labels, effort)[0] == []
     honest = engine.triplet_bound
     monkeypatch.setattr(engine, "triplet_bound", lambda *a, **o: honest(*a, **o) * 1.5)
-    assert any("beats votes" in fault for fault in beaten(knn, points, labels, effort)[0])
+    found = beaten(knn, points, labels, effort)[0]
+    assert any("beats votes" in fault for fault in found)
+    assert any(fault.startswith("search, point") for fault in found)
 
 
 def test_threads_that_contradict_each_other_are_found():
@@ -146,6 +200,7 @@ def test_a_problem_depends_on_its_seed_and_number_alone():
     assert again == [as_code(make_problem(3, number)) for number in (7, 8)]
     assert again[0] != as_code(make_problem(4, 7))
     assert as_code(make_line(3, 7, 1e3)) == as_code(make_line(3, 7, 1e3))
+    assert as_code(make_together(3, 7)) == as_code(make_together(3, 7))
 
 
 def test_what_is_too_far_for_the_oracle_counts_as_impossible():

@@ -76,10 +76,10 @@ def test_different_attackers_are_named_and_refused(one: ThreatModel, other: Thre
 
 
 def test_the_rows_both_have_are_joined_in_their_order() -> None:
-    some = attack(n=3, index=np.array([1, 3, 7]))
+    some = attack(n=3, index=np.array([1, 3, 7]), upper=np.array([0.1, 0.4, 0.2]))
     found = join(certificate(n=6), some)
     np.testing.assert_array_equal(found.lower, [0.1, 0.3])
-    np.testing.assert_array_equal(found.upper, [0.0, 0.2])
+    np.testing.assert_array_equal(found.upper, [0.1, 0.4])
     assert found.n_points == 2
     assert found.radii.correct.all()
     with pytest.raises(ValueError, match="no row in common"):

@@ -59,6 +59,20 @@ def test_a_joined_row_is_exact_only_as_far_as_the_attack_came() -> None:
     assert exact.join(radii([0, 1], 0.0, [0.7, 0.5])).exact.tolist() == [False, True]
 
 
+def test_an_attack_below_what_is_proved_is_a_contradiction_that_names_the_row() -> None:
+    proved = radii([4, 7], 0.5, [np.inf, np.inf])
+    with pytest.raises(arml.ContradictionError, match=r"^point 7: .* 0\.5 .* 0\.4"):
+        proved.join(radii([4, 7], 0.0, [0.6, 0.4]))
+    with pytest.raises(arml.ContradictionError, match=r"^point 4: .* inf "):
+        radii([4], np.inf, [np.inf]).join(radii([4], 0.0, [1e9]))
+
+
+def test_an_attack_that_only_rounding_puts_below_it_cuts_it_off() -> None:
+    upper = 0.5 * (1 - 1e-12)
+    joined = radii([4], 0.5, [np.inf]).join(radii([4], 0.0, [upper]))
+    assert (joined.lower[0], joined.upper[0], joined.exact[0]) == (upper, upper, True)
+
+
 def test_some_rows_in_another_order_keep_their_index() -> None:
     some = radii([4, 7, 9], 0.1, [0.2, 0.3, 0.4]).take([2, 0])
     assert len(some) == 2

@@ -6,9 +6,9 @@ around x, then a small step inwards, kept if the point is still misclassified. S
 The first misclassified point is uniform noise blended with x, as little of it as is needed (50 steps).
 
 Differences to the original: many points are attacked at once, each with random numbers of its own (seeded by the
-seed and the point, so the result does not depend on what else is attacked); the box is optional, without one the noise
-fills the range of the training data; where no noise is misclassified, a training point of another class is the start;
-frozen features stay as they are.
+seed and the point, so the result does not depend on what else is attacked, nor on the number of threads); the box is
+optional, without one the noise fills the range of the training data; where no noise is misclassified, a training point
+of another class is the start; frozen features stay as they are.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..neighbors.neighbor_lists import NeighborListPredictor
+from ..neighbors.neighbor_lists import HEAD, NeighborListPredictor
 from ..neighbors.point_set import PointSet
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.error_bounds import size_rounded_up
+from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
 from ..threat import ResolvedThreat
 
@@ -33,8 +34,11 @@ SOURCE_STEP = 0.01
 CONVERGED = 1e-7  # step sizes below this end the attack on a point
 ADAPTATION = 1.5
 ADAPT_EVERY = 10
+REPORT_EVERY = 10
 MEMORY = (100, 30)  # trials over which success rates are taken: sphere, step inwards
-BLOCK = 32  # steps of random numbers drawn at once
+DRAWN = 32  # steps of random numbers drawn at once
+BLOCK_NUMBERS = 2**20  # a step of a block goes through at least; with fewer, threads wait for the interpreter's lock
+RANKING = 32  # as much work as so many numbers of a list's entry is to rank that entry
 NOISE_DRAWS = 50
 BLEND_STEPS = 50
 
@@ -69,14 +73,48 @@ def boundary_attack(
     callback: Callback | None = None,
 ) -> tuple[FloatArray, NDArray[np.floating]]:
     """Sizes of the perturbations found, and the perturbed points; +inf and NaN where there is none."""
-    predict = NeighborListPredictor(points)
-    found = walk_boundary(threat, points, predict, _starting_points(threat, points), steps, random_state, callback)
-    upper, adversarial = found
+    blocks = _blocks(points)
+
+    def begin(members: IntArray) -> BoundaryWalk:
+        block = points.take(members)
+        predict = NeighborListPredictor(block, len(blocks))
+        return BoundaryWalk(threat, block, predict, _starting_points(threat, block), random_state)
+
+    walks = [walk for _, walk in in_parallel(begin, blocks, len(blocks))]
+    run_walks(walks, steps, callback)
+    upper, adversarial = np.empty(len(points)), np.empty_like(points.points)
+    for members, walk in zip(blocks, walks, strict=True):
+        upper[members], adversarial[members] = walk.found()
     rows = np.flatnonzero(np.isfinite(upper))
     if len(rows):  # neighbour lists answered on the way: what is returned has to fool the classifier itself
         in_vain = rows[~points.flips(adversarial[rows], rows)]
         upper[in_vain], adversarial[in_vain] = np.inf, np.nan
     return upper, adversarial
+
+
+def _blocks(points: PointSet) -> list[IntArray]:
+    """The points dealt out in turn to one block a thread, or to fewer where a step would be too short to share."""
+    rank = points.references.metric.rank
+    numbers = len(points) * (HEAD + points.n_neighbors) * (rank + RANKING)
+    count = max(1, min(points.threads, len(points), numbers // BLOCK_NUMBERS))
+    return [np.arange(first, len(points), count) for first in range(count)]
+
+
+def run_walks(walks: list[BoundaryWalk], steps: int, callback: Callback | None = None) -> None:
+    """Take the walks through their first `steps` steps, each on a thread of its own, a few steps at a time."""
+    reached = [walk.best_size for walk in walks]
+    if not any(map(len, reached)):
+        return
+    few_more = [*range(REPORT_EVERY, steps, REPORT_EVERY), steps]
+    # With a thread for each walk, its next piece begins when its last one is finished (see `in_parallel`).
+    pieces = ((number, until) for until in few_more for number in range(len(walks)))
+    for (number, until), sizes in in_parallel(lambda piece: walks[piece[0]].advance(piece[1]), pieces, len(walks)):
+        reached[number] = sizes
+        if number == len(walks) - 1:
+            report(callback, until, steps, radius=float(np.median(np.concatenate(reached))))
+            if not any(walk.is_under_way for walk in walks):
+                break
+    report(callback, steps, steps, radius=float(np.median(np.concatenate(reached))))
 
 
 @dataclass(frozen=True)
@@ -101,31 +139,6 @@ def _starting_points(threat: ResolvedThreat, points: PointSet) -> Starts:
         high[threat.movable] = np.minimum(threat.box[1], high[threat.movable])
     others = x[[np.argmax(references.label != c) for c in range(references.n_classes)]]
     return Starts(low, np.maximum(low, high), others[points.labels])
-
-
-def walk_boundary(
-    threat: ResolvedThreat,
-    points: PointSet,
-    predict: Predict,
-    starts: Starts,
-    steps: int = STEPS,
-    random_state: int = 0,
-    callback: Callback | None = None,
-) -> tuple[FloatArray, NDArray[np.floating]]:
-    """The attack itself, with `predict` in the place of the classifier."""
-    x, labels = points.points, points.labels
-    source = points.exact_points()
-    generators = [_generator(random_state, row) for row in source]
-    targets = _misclassified_noise(source, x.dtype, labels, predict, threat, starts, generators)
-    best = _least_blend(source, x.dtype, labels, predict, threat, targets)
-    sizes = threat.size(np.nan_to_num(best, nan=np.inf) - source)
-    walkers = np.flatnonzero(np.isfinite(sizes))
-    if len(walkers):
-        walk = _Walk(source[walkers], x.dtype, labels[walkers], walkers, best[walkers], predict, threat)
-        walk.run(steps, [generators[b] for b in walkers], callback)
-        best[walkers], sizes[walkers] = walk.best, walk.best_size
-    upper = np.where(np.isfinite(sizes), size_rounded_up(sizes, x.shape[1]), np.inf)
-    return upper, best.astype(x.dtype)
 
 
 def _misclassified_noise(
@@ -176,41 +189,59 @@ def _least_blend(
     return best
 
 
-class _Walk:
-    """All points on their way, in scaled coordinates ``costs ∘ δ``."""
+class BoundaryWalk:
+    """All points of a set on their way, in scaled coordinates ``costs ∘ δ``, with `predict` as the classifier.
+
+    A point's way does not depend, to the last bit, on which others are in the set.
+    """
 
     def __init__(
         self,
-        source: FloatArray,
-        dtype: np.dtype[np.floating],
-        labels: IntArray,
-        members: IntArray,
-        best: FloatArray,
-        predict: Predict,
         threat: ResolvedThreat,
+        points: PointSet,
+        predict: Predict,
+        starts: Starts,
+        random_state: int = 0,
     ) -> None:
-        self.source, self.dtype, self.labels, self.members = source, dtype, labels, members
+        x, labels, source = points.points, points.labels, points.exact_points()
+        generators = [_generator(random_state, row) for row in source]
+        targets = _misclassified_noise(source, x.dtype, labels, predict, threat, starts, generators)
+        self.start = _least_blend(source, x.dtype, labels, predict, threat, targets)
+        sizes = threat.size(np.nan_to_num(self.start, nan=np.inf) - source)
+        self.members = np.flatnonzero(np.isfinite(sizes))  # those that walk
+        self.source, self.dtype, self.labels = source[self.members], x.dtype, labels[self.members]
         self.predict, self.threat = predict, threat
-        self.at = best.copy()
-        self.best = best.copy()
-        self.best_size = threat.size(best - source)
-        self.sphere = np.full(len(source), SPHERICAL_STEP)
-        self.inward = np.full(len(source), SOURCE_STEP)
-        self.alive = np.ones(len(source), dtype=bool)
-        self.rates = (_Rates(MEMORY[0], len(source)), _Rates(MEMORY[1], len(source)))
+        self.at = self.start[self.members]
+        self.best, self.best_size = self.at.copy(), sizes[self.members]
+        n = len(self.members)
+        self.sphere, self.inward = np.full(n, SPHERICAL_STEP), np.full(n, SOURCE_STEP)
+        self.alive = np.ones(n, dtype=bool)
+        self.rates = (_Rates(MEMORY[0], n), _Rates(MEMORY[1], n))
+        self._generators = [generators[b] for b in self.members]
+        self._noise = np.empty((0, 0, 0))
+        self._done = 0
 
-    def run(self, steps: int, generators: list[np.random.Generator], callback: Callback | None) -> None:
-        width = len(self.threat.movable)
-        noise = np.empty((0, 0, 0))
-        for step in range(steps):
-            if step % BLOCK == 0:
-                noise = np.stack([g.standard_normal((BLOCK, width)) for g in generators], axis=1)
-            self._step(noise[step % BLOCK], check=step % ADAPT_EVERY == 0)
-            if step % ADAPT_EVERY == ADAPT_EVERY - 1:
-                report(callback, step + 1, steps, radius=float(np.median(self.best_size)))
-            if not self.alive.any():
-                break
-        report(callback, steps, steps, radius=float(np.median(self.best_size)))
+    @property
+    def is_under_way(self) -> bool:
+        return bool(self.alive.any())
+
+    def advance(self, until: int) -> FloatArray:
+        """Go on until so many steps are done, or all points rest; returns the sizes reached."""
+        while self._done < until and self.is_under_way:
+            step = self._done
+            if step % DRAWN == 0:
+                shape = DRAWN, len(self.threat.movable)
+                self._noise = np.stack([g.standard_normal(shape) for g in self._generators], axis=1)
+            self._step(self._noise[step % DRAWN], check=step % ADAPT_EVERY == 0)
+            self._done += 1
+        return self.best_size.copy()
+
+    def found(self) -> tuple[FloatArray, NDArray[np.floating]]:
+        """The smallest sizes and where they were found; +inf and NaN for points without a misclassified one."""
+        upper, points = np.full(len(self.start), np.inf), self.start.copy()
+        upper[self.members] = size_rounded_up(self.best_size, self.start.shape[1])
+        points[self.members] = self.best
+        return upper, points.astype(self.dtype)
 
     def _step(self, noise: FloatArray, check: bool) -> None:
         threat = self.threat
@@ -218,7 +249,7 @@ class _Walk:
         move = threat.reduce_move(self.at[rows] - self.source[rows])  # from x to the current point
         radius = np.linalg.norm(move, axis=1, keepdims=True)
         direction = move / np.maximum(radius, 1e-300)
-        sideways = noise[rows] - np.einsum("nd,nd->n", noise[rows], direction)[:, None] * direction
+        sideways = noise[rows] - (noise[rows] * direction).sum(axis=1, keepdims=True) * direction
         length = np.linalg.norm(sideways, axis=1, keepdims=True)  # 0 where only one feature moves
         sideways *= np.divide(self.sphere[rows, None] * radius, length, out=np.zeros_like(length), where=length > 0)
         around = (move + sideways) / np.sqrt(1 + self.sphere[rows, None] ** 2)  # back on the sphere

@@ -76,7 +76,6 @@ def exact_radius(triplets: Triplets, points: PointSet, callback: Callback | None
     for group, _ in in_parallel(fill, groups(points, chunk), points.threads):
         done += len(group.members)
         report(callback, done, n)
-    lower = np.minimum(lower, upper)
     return interval_radii(triplets, points, lower, upper, adversarial)
 
 

@@ -21,7 +21,7 @@ NARROW_BLUR = 1e-7  # of the narrowest column that can move, where the lower sid
 def interval_radii(
     triplets: Triplets, points: PointSet, lower: FloatArray, upper: FloatArray, adversarial: NDArray[np.floating]
 ) -> Radii:
-    """Both sides of all points as a result, exact where they meet."""
+    """Both sides of all points as a result, exact where they meet; who asked finds out whether they contradict."""
     return Radii(
         index=np.arange(len(points)),
         lower=lower,

@@ -54,6 +54,8 @@ scratch), as (size, point). It is handed in, because certificates know nothing o
 class PointSearch:
     """The search for one of the points, `member`, from a valid bound `lower`.
 
+    Neither side is cut off at the other: :func:`~arml_core.radii.at_most_upper` is to see what each has come to.
+
     With `at`, radii at which a verdict is wanted, it ends once each of them is below `lower` or not below `upper`.
     """
 
@@ -82,7 +84,6 @@ class PointSearch:
             self._try(None)
             if self._is_open() and self.triplets.threat.box is None:
                 self._branch(started, budget, max_nodes)
-        self.lower = min(self.lower, self.upper)
 
     def _is_open(self) -> bool:
         """Whether there is anything left to find out."""
@@ -114,7 +115,7 @@ class PointSearch:
             proved = max(proved, self._prove(self.upper, started, budget, attacked=True))
         if self.adversarial is not None and not self._met(proved):
             self._try(self.adversarial.astype(np.float64))  # slide into the corner that stepping only came near
-        self.lower = max(self.lower, min(proved, self.upper))
+        self.lower = max(self.lower, proved)
 
     def _lengths(self) -> tuple[float, float]:
         """A length around x, and the width of the data: how far to look, as the attacker measures it."""
@@ -154,8 +155,10 @@ class PointSearch:
             plane = self._plane(min(limit, self.upper), whole=True)
             found = walk(plane, _deadline(started, budget), self._step_into)
         corner = np.linalg.norm(np.maximum(-plane.low, plane.high), ord=norm)
-        if corner < plane.limit and found >= plane.limit:
-            return np.inf  # the rectangle was the box itself, and nothing in it flips
+        if corner < plane.limit and found >= plane.limit:  # the rectangle was the box itself, and nothing in it flips
+            if np.isinf(self.upper):
+                return np.inf
+            found = corner  # where the point behind `upper` must be then
         return float(found * (1 - 1e-8) - 1e-11 * plane.limit)
 
     def _plane(self, limit: float, whole: bool = False) -> PlanarProblem:
@@ -222,7 +225,7 @@ class PointSearch:
             if size < self.upper * (1 - 1e-6) and tried < 3:
                 tried += 1
                 self._try(self.x.astype(np.float64) + self.triplets.threat.expand(delta * (1 + 1e-6)))
-        self.lower = max(self.lower, min(search.lower, self.upper))
+        self.lower = max(self.lower, search.lower)
 
     def _prepare(self, rows: TripletRows, cases: list[Case], places: IntArray | None) -> BranchAndBound | None:
         from .branch import BranchAndBound, HalfSpaces  # half a second of import for those who search
@@ -238,7 +241,7 @@ class PointSearch:
         following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed
         rest = float(following.min(initial=found.rest[0]))
         if rest <= self.lower or count == 0:
-            self.lower = max(self.lower, min(rest, self.upper))
+            self.lower = max(self.lower, rest)
             return None
         place = found.place[0][:count]
         graph = PairGraph(triplets, rows, 0, place, depth, rest)

@@ -39,9 +39,10 @@ class NeighborListPredictor:
     Parameters
     ----------
     points : the walkers' starting points; their classifier answers where the lists do not.
+    n_predictors : how many predictors share the memory for lists.
     """
 
-    def __init__(self, points: PointSet) -> None:
+    def __init__(self, points: PointSet, n_predictors: int = 1) -> None:
         self._walkers = points
         self.references, self.k, self.exclude = points.references, points.n_neighbors, points.exclude
         references, exclude, n_neighbors, n_walkers = self.references, self.exclude, self.k, len(points)
@@ -50,7 +51,7 @@ class NeighborListPredictor:
         self.is_useful = 2 * self.head <= len(references)
         self.length = self.head
         if 4 * rank * len(references) > LARGE_BYTES:
-            affordable = LIST_BYTES // (4 * rank * max(1, n_walkers))
+            affordable = LIST_BYTES // (4 * rank * max(1, n_walkers * n_predictors))
             self.length = max(self.head, min(LISTED, len(references) // 2, affordable))
         n, listed = (n_walkers, self.length) if self.is_useful else (0, 0)
         self.n_smallest = n_neighbors + LOOKED_AT

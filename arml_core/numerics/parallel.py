@@ -17,8 +17,10 @@ R = TypeVar("R")
 def in_parallel(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[tuple[T, R]]:
     """Each piece with what `work` makes of it, in order; no more than one piece a thread is under way.
 
-    Every piece is computed as it would be alone, so the results do not depend on the number of threads. Who stops
-    asking, or gets an error, waits for the pieces under way and no others begin.
+    Every piece is computed as it would be alone, so the results do not depend on the number of threads. A piece begins
+    only once the one that is `threads` places before it is finished, so that pieces which come in turn, one for each
+    thread, may build on each other. Who stops asking, or gets an error, waits for the pieces under way and no others
+    begin.
     """
     waiting = iter(pieces)
     first_two = list(islice(waiting, 2))

@@ -13,6 +13,7 @@ from .repeat import run_repeats
 from .run import run_crowds, run_problems
 from .stress import run_apart, run_lines, run_precision, run_units
 from .tally import Tally
+from .together import run_together
 
 
 def main() -> None:
@@ -38,6 +39,7 @@ def campaign(options: argparse.Namespace) -> int:
     stressed = range(options.stress)
     for title, part in (
         ("many rows, K = 1 and 2, exhaustive oracle", run_crowds),
+        ("many rows, several points together and each alone", run_together),
         ("rows on top of each other, in a plane or on a line", run_piles),
         ("float32 input", run_precision),
         ("units from 1e-6 to 1e6", run_units),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -117,6 +118,75 @@ def make_apart(seed: int, number: int) -> LineProblem:
     return problem
 
 
+@dataclass
+class ManyPoints(Problem):
+    """A problem with several points instead of `x`, each with rows of its own that are left out."""
+
+    points: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    left_out: list[tuple[int, ...]] = field(default_factory=list)
+
+    def fitted(self, n_jobs: int | None = None) -> MahalanobisKNN:
+        return MahalanobisKNN(self.k, self.M, n_jobs=n_jobs).fit(self.X, self.y)
+
+    def alone(self, b: int) -> ManyPoints:
+        return replace(self, points=self.points[b : b + 1], left_out=self.left_out[b : b + 1])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        exclude = [list(gone) for gone in self.left_out] if any(self.left_out) else None
+        return {**super().options, "exclude": exclude}
+
+
+def make_together(seed: int, number: int) -> ManyPoints:
+    """Hundreds of rows of several classes, and points whose lists of candidates must become longer, each by its own.
+
+    Around each of a few centres lie rows of one class, and on one side of them a shell of another, in which hundreds
+    are about equally near. Points are the centres and what is around them, or, of every third problem, any rows of
+    overlapping classes; some of them are rows themselves, and left out of their own neighbours.
+    """
+    rng = np.random.default_rng([seed, number, 5])
+    d, k = int(rng.choice([2, 4, 8, 10, 12])), int(rng.choice([1, 1, 2, 3, 5, 8, 11]))
+    X, y, centres = _overlapping(d, rng) if number % 3 == 2 else _shells(d, rng)
+    rows = rng.choice(len(X), size=4, replace=False)
+    around = centres + 0.3 * rng.normal(size=centres.shape)
+    points = np.concatenate([centres[::-1], around, X[rows]])
+    if number // 4 % 2:
+        points = points[: len(centres)]  # nobody among them for whom the first list is enough
+    points = points[rng.permutation(len(points))] if rng.random() < 0.5 else points
+    left_out = [tuple(np.flatnonzero((point == X).all(axis=1)).tolist()) for point in points]
+    if rng.random() < 0.25:
+        left_out = [tuple(sorted({*gone, *_others(len(X), rng)})) for gone in left_out]
+    scale = np.ones(d) if number % 4 else np.exp2(rng.integers(-6, 7, size=d))
+    M = _matrix(METRICS[number % 4], d, rng) if rng.random() < 0.3 else np.diag(scale**-2.0)
+    threat = _threat(NORMS[number // 4 % 3] if rng.random() < 0.5 else 2.0, X, rng)
+    return ManyPoints(M, X * scale, y, points[0] * scale, k, threat, (), points * scale, left_out)
+
+
+def _shells(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, labels and centres; see :func:`make_together`."""
+    n_classes, n_centres = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+    centres = np.zeros((n_centres, d))
+    centres[:, 0] = 30.0 * np.arange(n_centres)
+    rows, labels = [], []
+    for centre in centres:
+        count, radius, own = int(rng.integers(150, 500)), rng.uniform(6, 14), int(rng.random() < 0.2)
+        side = rng.normal(size=(count, d)) + 12 * np.eye(d)[1]
+        side *= radius * rng.uniform(1, 1.02, size=(count, 1)) / np.linalg.norm(side, axis=1, keepdims=True)
+        rows += [centre + rng.normal(size=(60, d)), centre + side]
+        rivals = [c for c in range(n_classes) if c != own]
+        labels += [np.full(60, own), rng.choice(rivals, size=count)]
+    rows.append(rng.normal(size=(12 * n_classes, d)) + 100.0)  # enough of each class for every K
+    labels.append(np.arange(12 * n_classes) % n_classes)
+    return np.concatenate(rows), np.concatenate(labels), centres
+
+
+def _overlapping(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and labels of classes with the same width, and some points among them."""
+    n_classes, n = int(rng.integers(2, 6)), int(rng.integers(300, 700))
+    centres, y = rng.normal(size=(n_classes, d)), np.arange(n) % n_classes
+    return centres[y] + 0.5 * rng.normal(size=(n, d)), y, centres
+
+
 def in_units(problem: Problem, factor: float) -> Problem:
     """The same problem with all features `factor` times as large."""
     box = problem.threat.box
@@ -134,7 +204,7 @@ def as_code(problem: Problem) -> str:
     box = None if threat.box is None else tuple(np.asarray(side, dtype=float).tolist() for side in threat.box)
     costs = None if threat.costs is None else threat.costs.tolist()
     norm = {1.0: "l1", 2.0: "l2", np.inf: "linf"}[threat.norm]
-    exclude = [list(problem.exclude)] if problem.exclude else None
+    points = problem.points if isinstance(problem, ManyPoints) else problem.x[None]
     metric = f"np.array({problem.M.tolist()})"
     if isinstance(problem, LineProblem):
         metric = f"Metric.from_components({problem.G.tolist()})"
@@ -145,10 +215,10 @@ def as_code(problem: Problem) -> str:
             f"M = {metric}",
             f"X = np.array({problem.X.tolist()}, dtype=np.{problem.X.dtype})",
             f"y = np.array({problem.y.tolist()})",
-            f"x = np.array([{problem.x.tolist()}], dtype=np.{problem.x.dtype})",
+            f"x = np.array({points.tolist()}, dtype=np.{points.dtype})",
             f"threat = ThreatModel('{norm}', costs={costs}, frozen={list(threat.frozen) or None}, box={box})",
             f"knn = MahalanobisKNN({problem.k}, M).fit(X, y)",
-            f"question = dict(threat=threat, exclude={exclude})",
+            f"question = dict(threat=threat, exclude={problem.options['exclude']})",
             "print(knn.certify(x, method='votes', **question))",
             "print(knn.certify(x, method='search', **question))",
         ]

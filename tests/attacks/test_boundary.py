@@ -1,14 +1,17 @@
 """The Boundary Attack: repeatable, independent between rows, inside its limits, and as good as the published one."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
 
 from arml_core import Cancelled, MahalanobisKNN, ThreatModel
-from arml_core.attacks.boundary import Starts, walk_boundary
+from arml_core.attacks import boundary
+from arml_core.attacks.boundary import BoundaryWalk, Starts, run_walks
+from arml_core.numerics.parallel import in_parallel
 from tests.more import more
-from tests.point_sets import point_set
+from tests.point_sets import point_set, references_of
 
 NORMS = (1, 2, np.inf)
 
@@ -73,6 +76,110 @@ def test_a_row_does_not_notice_which_others_are_attacked(knn, blobs, box):
         some = attack(knn, blobs[2][rows], threat=threat)
         np.testing.assert_array_equal(some.adversarial, together.adversarial[rows])
         np.testing.assert_array_equal(some.upper, together.upper[rows])
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """So many features that sums over them are taken in pieces, and G v by a matrix product."""
+    rng = np.random.default_rng(2)
+    y = np.arange(400) % 4
+    X = rng.normal(size=(400, 70)) + 3 * np.eye(70)[y]
+    knn = MahalanobisKNN(5, (G := rng.normal(size=(70, 70)) / 8).T @ G).fit(X[:380], y[:380])
+    return knn, X[380:387]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_row_with_many_features_does_not_notice_it_either(wide, norm):
+    knn, x = wide
+    threat = ThreatModel(norm=norm)
+    together = attack(knn, x, 40, threat=threat)
+    for row in range(len(x)):
+        alone = attack(knn, x[[row]], 40, threat=threat)
+        np.testing.assert_array_equal(alone.adversarial[0], together.adversarial[row])
+        np.testing.assert_array_equal(alone.upper[0], together.upper[row])
+
+
+@pytest.fixture
+def smallest_blocks(monkeypatch):
+    """A block for every thread, however few points there are."""
+    monkeypatch.setattr(boundary, "BLOCK_NUMBERS", 1)
+
+
+@pytest.mark.usefixtures("smallest_blocks")
+@pytest.mark.parametrize("exclude", [None, [3, -1, 0, 7, 7, 350, 2]])
+@pytest.mark.parametrize("threat", [ThreatModel(), ThreatModel(1, box=(-2.5, 3.5), frozen=[4])])
+def test_the_number_of_threads_changes_no_bit(wide, threat, exclude):
+    knn, x = wide
+    one, two, three = (
+        MahalanobisKNN(5, knn.metric_, n_jobs=jobs)
+        .fit(*training_rows(knn))
+        .attack(x, method="boundary", steps=40, threat=threat, exclude=exclude)
+        for jobs in (1, 2, 3)
+    )
+    assert np.isfinite(one.upper).any()
+    for other in (two, three):
+        np.testing.assert_array_equal(other.upper, one.upper)
+        np.testing.assert_array_equal(other.adversarial, one.adversarial)
+
+
+def training_rows(knn):
+    references = references_of(knn)
+    return references.x, references.label
+
+
+@pytest.mark.usefixtures("smallest_blocks")
+@pytest.mark.parametrize(("jobs", "points", "threads"), [(1, 7, 1), (2, 7, 2), (3, 7, 3), (3, 2, 2)])
+def test_blocks_of_points_walk_on_threads_of_their_own(wide, monkeypatch, jobs, points, threads):
+    knn, x = wide
+    walked, advance = set(), BoundaryWalk.advance
+    all_at_once = threading.Barrier(threads, timeout=10)
+
+    def noted(walk, until):
+        if until == 10:
+            all_at_once.wait()
+        walked.add(threading.get_ident())
+        return advance(walk, until)
+
+    monkeypatch.setattr(BoundaryWalk, "advance", noted)
+    MahalanobisKNN(5, knn.metric_, n_jobs=jobs).fit(*training_rows(knn)).attack(x[:points], method="boundary", steps=25)
+    assert len(walked) == threads
+
+
+def test_few_points_stay_on_one_thread(wide, monkeypatch):
+    """Their steps are so short that two threads would wait for each other most of the time."""
+    knn, x = wide
+    monkeypatch.setattr(boundary, "in_parallel", lambda work, pieces, threads: one_block(work, pieces, threads))
+
+    def one_block(work, pieces, threads):
+        assert threads == 1
+        return in_parallel(work, pieces, threads)
+
+    MahalanobisKNN(5, knn.metric_, n_jobs=3).fit(*training_rows(knn)).attack(x, method="boundary", steps=10)
+
+
+@pytest.mark.usefixtures("smallest_blocks")
+def test_progress_of_several_threads_is_told_to_the_caller_in_order_and_can_be_cancelled(wide):
+    knn, x = wide
+    several = MahalanobisKNN(5, knn.metric_, n_jobs=3).fit(*training_rows(knn))
+    seen, threads = [], set()
+
+    def note(done, total, info):
+        seen.append((done, total))
+        threads.add(threading.current_thread())
+
+    several.attack(x, method="boundary", steps=45, callback=note)
+    assert seen == sorted(seen)
+    assert [done for done, total in seen if total == 45] == [10, 20, 30, 40, 45, 45]
+    assert threads == {threading.current_thread()}
+
+    def stop(done, total, info):
+        if done >= 20:
+            raise Cancelled
+
+    before = threading.active_count()
+    with pytest.raises(Cancelled):
+        several.attack(x, method="boundary", steps=100_000, callback=stop)
+    assert threading.active_count() == before
 
 
 def test_a_row_does_not_notice_wrong_rows_beside_it(knn, blobs):
@@ -226,4 +333,6 @@ def boundary_from(knn, x, starts, steps):
 
     blank = np.zeros(x.shape[1])
     threat = ThreatModel(box=(0, 1)).resolve(len(blank))
-    return walk_boundary(threat, point_set(knn, x), predict, Starts(blank, blank, starts), steps)
+    walk = BoundaryWalk(threat, point_set(knn, x), predict, Starts(blank, blank, starts))
+    run_walks([walk], steps)
+    return walk.found()

@@ -35,7 +35,7 @@ def problem(seed, n_train, n_features, n_classes, kind):
     return x, y, components.T @ components
 
 
-def predictors(x, y, metric, k, n_walkers, exclude, with_tails=False):
+def predictors(x, y, metric, k, n_walkers, exclude, with_tails=False, n_predictors=1):
     """The classifier's own predictions, and those from lists; `asked` counts rows that came back to the former.
 
     Lists `with_tails` are those of a large training set.
@@ -50,7 +50,7 @@ def predictors(x, y, metric, k, n_walkers, exclude, with_tails=False):
             return super().predict(points, members)
 
     with mock.patch("arml_core.neighbors.neighbor_lists.LARGE_BYTES", 0 if with_tails else LARGE_BYTES):
-        lists = NeighborListPredictor(Counted(references_of(knn), k, *walkers))
+        lists = NeighborListPredictor(Counted(references_of(knn), k, *walkers), n_predictors)
     return PointSet(references_of(knn), k, *walkers).predict, lists, asked
 
 
@@ -168,6 +168,8 @@ def test_lists_of_many_walkers_stay_within_the_memory(monkeypatch):
     x, y, _ = problem(3, 3000, 6, 2, "plain")
     monkeypatch.setattr("arml_core.neighbors.neighbor_lists.LIST_BYTES", 4 * 6 * 1000 * 100)
     _, nearby, _ = predictors(x, y, None, 5, 1000, None, with_tails=True)
+    assert nearby.length == 100
+    _, nearby, _ = predictors(x, y, None, 5, 250, None, with_tails=True, n_predictors=4)
     assert nearby.length == 100
     _, nearby, _ = predictors(x, y, None, 5, 10_000, None, with_tails=True)
     assert nearby.length == nearby.head

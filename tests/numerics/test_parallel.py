@@ -37,6 +37,17 @@ def test_no_more_pieces_are_under_way_than_threads(threads):
     assert most <= threads
 
 
+def test_a_piece_begins_once_that_many_places_before_it_one_is_finished(threads):
+    finished = [False] * 30
+
+    def work(piece):
+        assert piece < threads or finished[piece - threads]
+        time.sleep(0.002 * (piece % 4))
+        finished[piece] = True
+
+    assert len(list(in_parallel(work, range(30), threads))) == 30
+
+
 def test_an_error_arrives_and_no_more_pieces_begin(threads):
     begun = []
 

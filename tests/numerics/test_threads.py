@@ -1,7 +1,11 @@
 """Inside the classifier each operation of numpy and torch runs on one thread; outside they are as they were."""
 
+import os
+import subprocess
+import sys
 from contextlib import contextmanager
-from threading import Event, Thread
+from pathlib import Path
+from threading import Barrier, Event, Thread
 
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from arml_core import MahalanobisKNN
+from arml_core.numerics.parallel import in_parallel
 from arml_core.numerics.threads import cores, one_thread_per_operation, threads_for
 
 
@@ -52,6 +57,54 @@ def test_without_n_jobs_all_cores_or_what_openmp_is_told(monkeypatch, text, expe
 def test_no_jobs_at_all_are_refused():
     with pytest.raises(ValueError, match="n_jobs must be a number of threads"):
         MahalanobisKNN(1, n_jobs=0).fit([[0.0], [1.0]], [0, 1]).predict([[0.0]])
+
+
+def test_torch_is_kept_to_one_thread_in_every_thread_that_works_on_pieces(two_torch_threads):
+    """The setting is each thread's own: what the caller has does not count."""
+    both_there = Barrier(2, timeout=10)
+
+    def work(_):
+        both_there.wait()
+        return torch.get_num_threads()
+
+    assert [found for _, found in in_parallel(work, range(4), 2)] == [1, 1, 1, 1]
+    assert torch.get_num_threads() == 2
+
+
+HELPERS = """
+import os
+from threading import Barrier
+
+import numpy as np
+import torch
+
+from arml_core.numerics.parallel import in_parallel
+from arml_core.numerics.threads import one_thread_per_operation
+
+all_at_once = Barrier(2, timeout=60)
+
+
+def work(_):
+    a = torch.from_numpy(np.ones((600, 600), dtype=np.float32))
+    all_at_once.wait()
+    before = len(os.listdir("/proc/self/task"))
+    all_at_once.wait()
+    a @ a
+    all_at_once.wait()
+    return len(os.listdir("/proc/self/task")) - before
+
+
+print(*[started for _, started in one_thread_per_operation(lambda: list(in_parallel(work, range(2), 2)))()])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists() or cores() < 2, reason="counts threads as Linux lists them")
+def test_a_matrix_product_on_a_piece_starts_no_threads_of_its_own():
+    """A new thread does not know that the caller has kept torch to one thread until it is told."""
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    command = [sys.executable, "-c", HELPERS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "0"]
 
 
 class OneForAll:
