@@ -279,8 +279,11 @@ def verdicts_at(radii: Iterable[float]) -> str:
 
 
 def time_spent_on(radii: Iterable[float], points: str = "points") -> str:
-    """What that means for every other radius, as a sentence."""
-    return f"Time was spent on {verdicts_at(radii)} only: at another ε more {points} may be undecided."
+    """What that means for other radii, as a sentence."""
+    return (
+        f"Time was spent on {verdicts_at(radii)} only: at another ε more {points} may be undecided, and more could be "
+        "proved."
+    )
 
 
 # Captions beside robust-error curves and mean radii.

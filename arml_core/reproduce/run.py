@@ -217,7 +217,7 @@ def _finish(
     if kept and one_metric:
         add_metric(folder, evaluation, metric)
     display.print_line(
-        f"{tracked.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; a larger one is kept already'}"
+        f"{tracked.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; one as good is kept already'}"
     )
 
 

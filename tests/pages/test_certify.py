@@ -251,6 +251,7 @@ def test_a_search_is_asked_for_the_chosen_radius_and_for_all_without_one() -> No
     app.number_input(key="cf_at").set_value(0.3).run()
     assert address(app)["at"] == "0.3"
     assert asked(app).at == (0.3,)
+    assert any(step.label.endswith("Euclidean, K = 3, ℓ2, search, verdicts at ε = 0.3") for step in app.expander)
     app.number_input(key="cf_at").set_value(None).run()
     assert "at" not in address(app)
     for query in ({"k": "1"}, {"method": "votes"}):

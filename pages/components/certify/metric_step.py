@@ -10,7 +10,7 @@ from arml_core.certificates import METHODS
 from arml_core.comparison import CERTIFICATES
 from arml_core.datasets.table import Remedy
 from arml_core.learners.registry import LEARNERS, Parameter
-from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, parameter_label
+from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, parameter_label, verdicts_at
 
 from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
@@ -32,7 +32,9 @@ UPLOAD_REFUSED = "cf_refused_metric"
 def summary(view: CertifyView, n_rows: int) -> str:
     """The step in a few words, for its heading."""
     metric = "the run's metric" if "run" in (view.mode, view.metric) else LEARNERS[view.metric].title
-    return f"{metric}, K = {view.k}, {norm_name(view.norm)}, {method_of(view, n_rows)}"
+    method = method_of(view, n_rows)
+    decided = f", {verdicts_at((view.at,))}" if method == "search" and view.at is not None else ""
+    return f"{metric}, K = {view.k}, {norm_name(view.norm)}, {method}{decided}"
 
 
 def show_metric_step(view: CertifyView, prepared: PreparedTable) -> None:

@@ -98,7 +98,8 @@ def test_where_a_search_spent_its_time_is_said(ships) -> None:
     assert told["Euclidean"] == "50.0 s, on average 0.250 s a point"
     assert told["ARML"] == "50.0 s, on average 0.250 s a point, spent on verdicts at ε = 0, 0.1"
     app = page(eps="0.05")
-    said = "Time was spent on verdicts at ε = 0, 0.1 only: at another ε more points may be undecided."
+    said = "Time was spent on verdicts at ε = 0, 0.1 only: at another ε more points may be undecided, "
+    said += "and more could be proved."
     assert [note for note in words(app).splitlines() if "Time was spent" in note] == [f"ARML: {said}"]
     lower = decided[0].radii.lower
     assert column(app, "Certified error")["ARML"] == f"{float(arml.robust_error(lower, 0.05)):.3f}"
