@@ -233,11 +233,16 @@ def _chosen(
 
 
 def _extent(evaluation: Evaluation) -> tuple[Any, ...]:
-    """Of several evaluations by the same method the whole, larger, longer and newer one is taken."""
+    """Of several evaluations by the same method the whole, larger, longer and newer one is taken.
+
+    A search that was to decide some radii comes after one for all of them, however long it was: the curve is read at
+    every radius.
+    """
     return (
         evaluation.whole,
         len(evaluation),
         evaluation.spec.options.get("steps", 0),
+        evaluation.spec.at is None,
         evaluation.spec.budget or 0.0,
         str(evaluation.made.get("date", "")),
     )

@@ -122,6 +122,23 @@ class Radii:
         lower = at_most_upper(self.lower, upper, self.index)
         return replace(self, lower=lower, upper=upper, exact=exact, adversarial=adversarial)
 
+    def narrow(self, other: Radii) -> Radii:
+        """These points with the better side of both: `other` answers the same question, with other means.
+
+        Points that `other` does not have stay as they are; what it has beyond these is left out. The two must not
+        contradict each other (:func:`at_most_upper`).
+        """
+        _, mine, theirs = np.intersect1d(self.index, other.index, assume_unique=True, return_indices=True)
+        lower, upper = self.lower.copy(), self.upper.copy()
+        exact, adversarial = self.exact.copy(), self.adversarial.copy()
+        nearer = other.upper[theirs] < upper[mine]
+        adversarial[mine[nearer]] = other.adversarial[theirs[nearer]]
+        upper[mine] = np.minimum(upper[mine], other.upper[theirs])
+        lower[mine] = np.maximum(lower[mine], other.lower[theirs])
+        lower = at_most_upper(lower, upper, self.index)
+        exact[mine] |= other.exact[theirs] | ((lower[mine] == upper[mine]) & np.isfinite(upper[mine]))
+        return replace(self, lower=lower, upper=upper, exact=exact, adversarial=adversarial)
+
     def to_frame(self) -> pd.DataFrame:
         """A row for each point: index, predicted, correct, lower, upper, exact."""
         import pandas as pd  # a second of import for those who want a table

@@ -22,7 +22,7 @@ from .npz import read_npz
 from .numerics.arrays import FloatArray
 from .radii import Radii
 from .threat import ThreatModel
-from .vocabulary import METHOD_WORDS
+from .vocabulary import METHOD_WORDS, number, verdicts_at
 
 FOLDER = Path(__file__).parents[1] / "data" / "results"
 FORMAT = 1
@@ -73,15 +73,23 @@ class Evaluation:
         """The method in words: the name, steps and seed of an attack, the budget of a search."""
         return ", ".join([METHOD_WORDS[self.spec.method].full_title, *self.spec.settings_words()])
 
+    def time_words(self) -> str:
+        """How long it took, for a point on average, and which verdicts it was spent on; empty if that is not known."""
+        seconds = self.made.get("seconds")
+        if seconds is None or not len(self):
+            return ""
+        each = f"{seconds:,.1f} s, on average {number(seconds / len(self))} s a point"
+        return each if self.spec.at is None else f"{each}, spent on {verdicts_at(self.spec.at)}"
+
 
 def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:
     """Write evaluations as one ``.npz``: arrays and a JSON text, nothing else."""
     arrays: dict[str, Any] = {}
     about = []
-    for number, evaluation in enumerate(evaluations):
+    for place, evaluation in enumerate(evaluations):
         if not np.array_equal(evaluation.radii.index, np.arange(len(evaluation))):
             raise ValueError(f"only the first {len(evaluation)} rows can be written; this evaluation has others")
-        arrays |= {f"{number}.{name}": getattr(evaluation.radii, name) for name in _ARRAYS}
+        arrays |= {f"{place}.{name}": getattr(evaluation.radii, name) for name in _ARRAYS}
         about.append(_about(evaluation))
     text = json.dumps({"format": FORMAT, "evaluations": about}, ensure_ascii=False, sort_keys=True)
     buffer = io.BytesIO()
@@ -98,8 +106,8 @@ def read_results(path: Path) -> tuple[Evaluation, ...]:
         if text["format"] != FORMAT:
             raise ValueError(f"it has format {text['format']}, this version reads {FORMAT}")
         return tuple(
-            _evaluation(about, {name: stored[f"{number}.{name}"] for name in _ARRAYS})
-            for number, about in enumerate(text["evaluations"])
+            _evaluation(about, {name: stored[f"{place}.{name}"] for name in _ARRAYS})
+            for place, about in enumerate(text["evaluations"])
         )
     except FileNotFoundError:
         raise

@@ -265,6 +265,27 @@ def never_words(*, step: str = "step", changes: str = "changes") -> str:
 
 OPEN_BETWEEN = "Between the two it is open."
 
+# Where a search spent its time: on verdicts at some radii, if it was given any.
+
+
+def radii_list(radii: Iterable[float]) -> str:
+    """Radii in a sentence: "ε = 0.1, 0.2"."""
+    return f"ε = {', '.join(f'{radius:g}' for radius in radii)}"
+
+
+def verdicts_at(radii: Iterable[float]) -> str:
+    """What a search was asked for, as a setting of its."""
+    return f"verdicts at {radii_list(radii)}"
+
+
+def time_spent_on(radii: Iterable[float], points: str = "points") -> str:
+    """What that means for other radii, as a sentence."""
+    return (
+        f"Time was spent on {verdicts_at(radii)} only: at another ε more {points} may be undecided, and more could be "
+        "proved."
+    )
+
+
 # Captions beside robust-error curves and mean radii.
 
 BOTH_CAPTION = (

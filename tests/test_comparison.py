@@ -137,6 +137,13 @@ def test_of_several_evaluations_by_one_method_the_whole_and_larger_one_is_taken(
     assert evaluation_pairs(runs, setting_of(runs["a"][0]))["a"].n_points == 6
 
 
+def test_a_search_for_all_radii_is_taken_before_a_longer_one_that_was_to_decide_some() -> None:
+    runs = {"a": [certificate("search", budget=0.2), certificate("search", budget=5.0, at=(0.1,))]}
+    assert evaluation_pairs(runs, setting_of(runs["a"][0]))["a"].certificate is runs["a"][0]
+    only = {"a": [certificate("search", budget=b, at=(0.1,)) for b in (0.2, 5.0)]}
+    assert evaluation_pairs(only, setting_of(only["a"][0]))["a"].certificate is only["a"][1]
+
+
 def test_a_search_brings_its_own_upper_side() -> None:
     found = alone(certificate("search", upper=np.array([0.0, 0.2, np.inf, 0.5])))
     assert found.attack_words() == "the search's own attack"

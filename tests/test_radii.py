@@ -73,6 +73,25 @@ def test_an_attack_that_only_rounding_puts_below_it_cuts_it_off() -> None:
     assert (joined.lower[0], joined.upper[0], joined.exact[0]) == (upper, upper, True)
 
 
+def test_two_answers_to_one_question_are_narrowed_to_the_better_side_of_both() -> None:
+    one, other = radii([0, 1, 2, 5], 0.5, [0.9, 0.8, np.inf, 0.7]), radii([1, 2, 5, 9], 0.6, [0.7, np.inf, 0.6, 0.1])
+    found = one.narrow(other)
+    assert found.index.tolist() == [0, 1, 2, 5]
+    assert found.lower.tolist() == [0.5, 0.6, 0.6, 0.6]
+    assert found.upper.tolist() == [0.9, 0.7, np.inf, 0.6]
+    assert found.adversarial[:, 0].tolist() == [0.9, 0.7, np.inf, 0.6]
+    assert found.exact.tolist() == [False, False, False, True]
+    assert one.upper.tolist() == [0.9, 0.8, np.inf, 0.7]
+    back = other.narrow(one)
+    assert back.lower.tolist() == [0.6] * 4
+    assert back.upper.tolist() == [0.7, np.inf, 0.6, 0.1]
+
+
+def test_nothing_can_flip_is_no_radius_however_it_was_proved() -> None:
+    found = radii([0], np.inf, [np.inf]).narrow(radii([0], 0.5, [np.inf]))
+    assert (found.lower.tolist(), found.exact.tolist()) == ([np.inf], [False])
+
+
 def test_some_rows_in_another_order_keep_their_index() -> None:
     some = radii([4, 7, 9], 0.1, [0.2, 0.3, 0.4]).take([2, 0])
     assert len(some) == 2
@@ -170,3 +189,8 @@ def test_parts_with_and_without_their_question_keep_it(found: Radii) -> None:
     whole = Radii.concatenate([old, found.take(np.arange(4, 12))])
     assert whole is not None
     assert (len(whole), whole.method, whole.threat) == (12, "boundary", found.threat)
+
+
+def test_two_answers_that_contradict_each_other_are_not_narrowed() -> None:
+    with pytest.raises(ContradictionError, match="7"):
+        radii([7], 0.5, [np.inf]).narrow(radii([7], 0.0, [0.4]))

@@ -47,13 +47,29 @@ def test_the_side_that_counts() -> None:
         ({"method": "search", "budget": 0.5}, "Search, 0.5 s a point"),
         (
             {"method": "search", "budget": 0.5, "at": (0.1, 0.25)},
-            "Search, 0.5 s a point, verdicts at 0.1, 0.25",
+            "Search, 0.5 s a point, verdicts at ε = 0.1, 0.25",
         ),
         ({"method": "theorem1"}, "Theorem 1"),
     ],
 )
 def test_methods_in_words(changes: dict[str, object], words: str) -> None:
     assert evaluation(**changes).describe_method() == words
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"made": {"seconds": 90.04}}, "90.0 s, on average 30.0 s a point"),
+        ({"made": {"seconds": 0.02}, "method": "search"}, "0.0 s, on average 0.00667 s a point"),
+        (
+            {"made": {"seconds": 1500.0}, "method": "search", "at": (0.1, 0.25)},
+            "1,500.0 s, on average 500 s a point, spent on verdicts at ε = 0.1, 0.25",
+        ),
+    ],
+)
+def test_the_time_in_words_says_what_it_was_spent_on(changes: dict[str, object], words: str) -> None:
+    assert evaluation(**changes).time_words() == words
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ..attacks.boundary import STEPS
 from ..certificates import check_support
 from ..checks import checked_radii
 from ..threat import ThreatModel
+from ..vocabulary import verdicts_at
 from .learners import entry_of, offered
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class EvaluationSpec:
         if self.budget is not None:
             found.append(f"{self.budget:g} s a point")
         if self.at is not None:
-            found.append(f"verdicts at {', '.join(f'{radius:g}' for radius in self.at)}")
+            found.append(verdicts_at(self.at))
         if "sigma" in self.options:
             found.append(f"σ = {self.options['sigma']:g}")
         return tuple(found)

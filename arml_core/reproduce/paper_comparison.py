@@ -100,7 +100,8 @@ class RerunComparison:
     """A result computed anew beside the kept one, over the points both have.
 
     `then` and `now` are the robust errors at the asked radii, `n_same` counts the points with the same radius up to
-    rounding, `largest` is the largest difference of any radius.
+    rounding, `largest` is the largest difference of any radius; `n_alike` counts the points that are on the same side
+    of every asked radius.
     """
 
     then: FloatArray
@@ -108,6 +109,7 @@ class RerunComparison:
     n: int
     n_same: int
     largest: float
+    n_alike: int
 
 
 def compare_rerun(kept: Evaluation, fresh: Evaluation, at: FloatArray) -> RerunComparison:
@@ -117,7 +119,9 @@ def compare_rerun(kept: Evaluation, fresh: Evaluation, at: FloatArray) -> RerunC
     same = (then == now) | np.isclose(then, now, rtol=1e-6, atol=1e-9)
     with np.errstate(invalid="ignore"):
         largest = float(np.abs(then - now)[~same].max(initial=0.0))
-    return RerunComparison(robust_error(then, at), robust_error(now, at), len(then), int(same.sum()), largest)
+    alike = ((then[:, None] <= at) == (now[:, None] <= at)).all(axis=1)
+    errors = robust_error(then, at), robust_error(now, at)
+    return RerunComparison(*errors, len(then), int(same.sum()), largest, int(alike.sum()))
 
 
 def coverage(tables: Tables) -> tuple[int, int, int, int]:

@@ -13,7 +13,7 @@ from ..learners.arml import FULL_BATCH, LARGE_BATCH
 from ..learners.registry import get_learner
 from ..learners.solvers import FULL_SOLVER_LIMIT
 from ..threat import ThreatModel
-from .published import LARGE, METHODS, POINTS, TITLES, K
+from .published import LARGE, METHODS, POINTS, TITLES, K, radii
 
 SEED = 42
 BOX = (0.0, 1.0)
@@ -88,7 +88,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class PlanStep:
-    """One evaluation of one metric; `column` names it in the tables."""
+    """One evaluation of one metric; `column` names it in the tables. `at` are the radii that a search is to decide."""
 
     dataset: str
     learner: str
@@ -97,6 +97,7 @@ class PlanStep:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
     budget: float | None = None
+    at: tuple[float, ...] | None = None
 
     @property
     def what(self) -> TableColumn:
@@ -114,7 +115,15 @@ class PlanStep:
         """What is computed of the metric of `run`."""
         what, options = self.what, {} if self.steps is None else {"steps": self.steps}
         return EvaluationSpec(
-            what.kind, run, what.n_neighbors, what.method, self.threat, self.points, self.budget, options=options
+            what.kind,
+            run,
+            what.n_neighbors,
+            what.method,
+            self.threat,
+            self.points,
+            self.budget,
+            options=options,
+            at=self.at,
         )
 
     @property
@@ -156,6 +165,7 @@ def sensitivity(datasets: Iterable[str], effort: Effort) -> list[PlanStep]:
 def _step(
     dataset: str, learner: str, column: str, effort: Effort, parameters: Mapping[str, Any] | None = None
 ) -> PlanStep:
+    search = column == "search"
     return PlanStep(
         dataset,
         learner,
@@ -163,7 +173,8 @@ def _step(
         PointsSpec("evaluation", effort.points_for(column, dataset)),
         {**effort.parameters_of(learner), **(parameters or {})},
         effort.boundary_steps() if column.startswith("boundary") else None,
-        effort.budget_a_point() if column == "search" else None,
+        effort.budget_a_point() if search else None,
+        tuple(radii(dataset).tolist()) if search else None,
     )
 
 

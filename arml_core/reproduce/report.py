@@ -15,7 +15,7 @@ from .observations import COLUMNS as OBSERVED
 from .observations import check
 from .paper_comparison import TABLE_1, TABLE_2
 from .published import ATTACK_TOLERANCE, METHODS, TITLES
-from .tables import PAPER_COLUMN, Tables
+from .tables import PAPER_COLUMN, Tables, cell_settings
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "REPRODUCTION.md"
 CLAIMS = {
@@ -216,7 +216,7 @@ def _section(tables: Tables, dataset: str, halves: Mapping[published.Column, tup
 def _label(tables: Tables, dataset: str, learner: str, column: str) -> str:
     evaluation = tables.get(dataset, learner, column)
     assert evaluation is not None
-    label = ", ".join([ROWS[column], *evaluation.spec.settings_words()])
+    label = ", ".join([ROWS[column], *cell_settings(evaluation)])
     return label if len(evaluation) == published.POINTS else f"{label}, {len(evaluation)} points"
 
 

@@ -53,7 +53,9 @@ def result_path(folder: Path, dataset: str, learner: str) -> Path:
 
 
 def add_result(folder: Path, evaluation: Evaluation, several: bool = False) -> bool:
-    """Put an evaluation into its file; False if the file has the same with more points or steps already.
+    """Put an evaluation into its file; False if the file has the same with more points, steps or seconds already.
+
+    Of two searches alike, the one that was for all radii is kept, not the one that was to decide some of them.
 
     A file is about one metric: evaluations of an earlier training leave it. With `several` it keeps a metric for each
     setting of the learner.
@@ -131,5 +133,6 @@ def _same_metric(one: Evaluation, other: Evaluation) -> bool:
     return one.made.get("metric") == other.made.get("metric")
 
 
-def _extent(evaluation: Evaluation) -> tuple[int, int, float]:
-    return len(evaluation), int(evaluation.spec.options.get("steps", 0)), evaluation.spec.budget or 0.0
+def _extent(evaluation: Evaluation) -> tuple[int, int, float, bool]:
+    spec = evaluation.spec
+    return len(evaluation), int(spec.options.get("steps", 0)), spec.budget or 0.0, spec.at is None

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from ..datasets import Dataset, dataset_info, load_dataset
 from ..jobs.client import Client
-from ..jobs.spec import GIVEN
+from ..jobs.spec import GIVEN, EvaluationSpec
 from ..jobs.states import DONE, LOST, MAX_ATTEMPTS, RUNNING
 from ..jobs.status import JobStatus
 from ..learners.estimation import Rates, estimate
@@ -146,7 +146,17 @@ def failure_of(status: JobStatus) -> str:
 def submit(client: Client, step: PlanStep, data: Dataset | str | None = None) -> tuple[JobStatus, JobStatus]:
     """Ask for one step: the training and the evaluation that needs it. What was computed before is done at once."""
     run = client.submit(step.training(client.add_dataset(data or step.dataset)), max(PRIORITIES.values()))
-    return run, client.submit(step.evaluation(run.id), PRIORITIES[step.column])
+    return run, client.submit(_question(client, step, run.id), PRIORITIES[step.column])
+
+
+def _question(client: Client, step: PlanStep, run: str) -> EvaluationSpec:
+    """What is asked of the metric of `run`.
+
+    A search that was finished without radii to decide has spent its time on every point: it is an answer too.
+    """
+    asked = step.evaluation(run)
+    whole = None if asked.at is None else client.find(replace(asked, at=None))
+    return replace(asked, at=None) if whole is not None and whole.state == DONE else asked
 
 
 def _submit_with_kept(client: Client, step: PlanStep, data: Dataset, folder: Path) -> tuple[JobStatus, JobStatus]:
@@ -155,7 +165,7 @@ def _submit_with_kept(client: Client, step: PlanStep, data: Dataset, folder: Pat
     if metric is None:
         return submit(client, step, data)
     run = client.add_metric(data, metric, f"{METHODS[step.learner]} of the results")
-    return run, client.submit(step.evaluation(run.id), PRIORITIES[step.column])
+    return run, client.submit(_question(client, step, run.id), PRIORITIES[step.column])
 
 
 def fingerprint_of(dataset: str) -> str:
@@ -166,7 +176,7 @@ def fingerprint_of(dataset: str) -> str:
 def find_jobs(client: Client, step: PlanStep) -> tuple[JobStatus, JobStatus] | None:
     """The same two jobs where somebody has asked for them already, None where nobody has."""
     run = client.find(step.training(fingerprint_of(step.dataset)))
-    evaluation = None if run is None else client.find(step.evaluation(run.id))
+    evaluation = None if run is None else client.find(_question(client, step, run.id))
     return None if run is None or evaluation is None else (run, evaluation)
 
 
@@ -207,7 +217,7 @@ def _finish(
     if kept and one_metric:
         add_metric(folder, evaluation, metric)
     display.print_line(
-        f"{tracked.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; a larger one is kept already'}"
+        f"{tracked.title}: {_short(evaluation)}, {duration(spent)}{'' if kept else '; one as good is kept already'}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,13 @@ def column_of(evaluation: Evaluation) -> str | None:
         return None
     what = (evaluation.spec.kind, evaluation.spec.method, evaluation.spec.n_neighbors, box is not None)
     return next((name for name, c in COLUMNS.items() if what == _identity(c)), None)
+
+
+def cell_settings(evaluation: Evaluation) -> tuple[str, ...]:
+    """What the method was given, for a row of a table; the radii it was to decide stand above its cells."""
+    spec = evaluation.spec
+    decided = spec.at is not None and set(published.radii(evaluation.dataset)) <= set(spec.at)
+    return (replace(spec, at=None) if decided else spec).settings_words()
 
 
 def _identity(column: TableColumn) -> tuple[str, str, int, bool]:

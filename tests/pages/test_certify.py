@@ -12,10 +12,13 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from arml_core.datasets.table import read_table, select
-from arml_core.jobs import Client, StoreError
+from arml_core.jobs import Client, EvaluationSpec, StoreError
 from arml_core.jobs.paths import Paths
 from arml_core.jobs.store.database import Database
 from pages.components.certify import files, saved_runs
+from pages.components.certify.choices import READERS, CertifyView
+from pages.components.certify.prepare import certificate_of, prepare
+from pages.components.certify.sources import find_sources
 from pages.components.markdown import JOINER, escaped
 from pages.components.visitor import GIVEN, PRIVATE
 
@@ -229,6 +232,45 @@ def test_only_two_files_are_kept_in_memory(monkeypatch) -> None:
     assert len(read) == 3
     page(file=digests[0], use='{"label":"label"}')
     assert len(read) == 4
+
+
+def searched(**query: str) -> AppTest:
+    return page(file="pumps", use='{"label":"state"}', k="3", **query)
+
+
+def asked(app: AppTest) -> EvaluationSpec:
+    """The certificate that the page's address asks for."""
+    view = CertifyView(**{name: READERS[name](text) for name, text in address(app).items()})
+    return certificate_of(view, prepare(view, find_sources(view)[0]), "run")
+
+
+def test_a_search_is_asked_for_the_chosen_radius_and_for_all_without_one() -> None:
+    app = searched()
+    assert app.number_input(key="cf_at").value is None
+    assert (asked(app).method, asked(app).at) == ("search", None)
+    app.number_input(key="cf_at").set_value(0.3).run()
+    assert address(app)["at"] == "0.3"
+    assert asked(app).at == (0.3,)
+    assert any(step.label.endswith("Euclidean, K = 3, ℓ2, search, verdicts at ε = 0.3") for step in app.expander)
+    app.number_input(key="cf_at").set_value(None).run()
+    assert "at" not in address(app)
+    for query in ({"k": "1"}, {"method": "votes"}):
+        other = page(file="pumps", use='{"label":"state"}', at="0.3", **({"k": "3"} | query))
+        assert "cf_at" not in [box.key for box in other.number_input]
+        assert asked(other).at is None
+
+
+def test_a_radius_is_forgotten_with_its_units_and_kept_with_them() -> None:
+    app = searched(at="0.3")
+    app.number_input(key="cf_budget").set_value(0.5).run()
+    app.number_input(key="cf_k").set_value(5).run()
+    assert address(app)["at"] == "0.3"
+    app.selectbox(key="cf_norm").set_value("linf").run()
+    assert "at" not in address(app)
+    for scaling in ("standard", "none"):
+        app = searched(at="0.3")
+        app.selectbox(key="cf_scaling").set_value(scaling).run()
+        assert "at" not in address(app)
 
 
 def test_the_same_content_under_another_name_is_shown_under_that_name() -> None:

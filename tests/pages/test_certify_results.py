@@ -220,6 +220,130 @@ def test_changed_rows_flip_and_the_python_lines_print_the_pages_numbers(name: st
         assert np.allclose([float(line[3]) for line in lines], rows.radii.upper, rtol=1e-5)
 
 
+def noisy() -> str:
+    """A file whose classes overlap, uploaded: at ε = 0.2 neither votes nor an attack decide four of its forty rows."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(40, 5))
+    above = points[:, 0] + 0.7 * points[:, 1] + rng.normal(0, 0.5, 40) > 0
+    lines = [
+        ",".join([*(f"{value:.4f}" for value in row), "ab"[int(up)]]) for row, up in zip(points, above, strict=True)
+    ]
+    content = "\n".join([",".join([*(f"x{k}" for k in range(5)), "label"]), *lines, ""])
+    return Client(start=False).add_file(content.encode(), "noisy.csv")
+
+
+def judged(results: Results, radius: float) -> dict[int, str]:
+    return dict(zip(results.rows.lines.tolist(), results.rows.radii.verdict(radius).tolist(), strict=True))
+
+
+def test_undecided_rows_are_searched_on_request_and_what_was_known_stays(monkeypatch, tmp_path) -> None:
+    file = noisy()
+    app = certify(file=file, use='{"label":"label"}', k="5", method="votes", eps="0.2")
+    before = parts(app)[-1]
+    open_rows = [line for line, word in judged(before, 0.2).items() if word == "undecided"]
+    assert len(open_rows) == counts(app)["Undecided"] == 4
+    assert app.button(key="cf_decide").label == "Decide the 4 undecided rows at ε = 0.2"
+    assert any("up to 1 s for each of them, at most 4 s" in text.value for text in app.caption)
+    app.button(key="cf_decide").click().run()
+    app = finished(app)
+    assert counts(app)["Undecided"] == 0
+    assert not [button for button in app.button if button.key == "cf_decide"]
+    asked, sources, prepared, work, after = parts(app)
+    (search,) = work.search_specs
+    assert (search.method, search.at, search.budget) == ("search", (0.2,), 1.0)
+    knn = arml.MahalanobisKNN(5).fit(prepared.dataset.X_train, prepared.dataset.y_train)
+    truth = knn.certify(after.rows.X, after.rows.labels, "search", exclude=range(40), budget=1.0)
+    for radius in (0.0, 0.05, 0.2, 0.3, 0.5):  # never wrong, at no radius; and never less than before
+        truly = dict(zip(after.rows.lines.tolist(), truth.verdict(radius).tolist(), strict=True))
+        for line, word in judged(after, radius).items():
+            assert word in (truly[line], "undecided") or truly[line] == "undecided", (line, radius)
+            assert judged(before, radius)[line] in (word, "undecided")
+    assert (after.rows.radii.upper <= before.rows.radii.upper).all()
+    assert np.isfinite(after.rows.radii.upper).all()
+    settings = settings_of(asked, sources, prepared, work)
+    assert ("Further search", "search, 1 s a row, verdicts at ε = 0.2") in settings
+    script = python_lines(asked, sources, work)
+    assert "budget=1.0, at=[0.2])" in script
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "noisy.csv").write_bytes(Client().file(file)[1])
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(script, {})
+    interval = np.array([[float(part) for part in line.split()[2:]] for line in printed.getvalue().splitlines()])
+    verdicts = arml.radii.verdicts(*interval.T, 0.2)
+    assert verdicts.tolist() == list(judged(after, 0.2).values())
+    # the address has it all; another radius may be open, and is offered too
+    again = page(**address(app))
+    assert counts(again) == counts(app)
+    again.slider(key="cf_eps").set_value(0.3).run()
+    assert counts(again)["Undecided"] == list(judged(after, 0.3).values()).count("undecided")
+
+
+def test_a_search_for_one_radius_leaves_others_open_and_says_where_its_time_went() -> None:
+    app = certify(file=noisy(), use='{"label":"label"}', k="5", at="0.05", order="robust")
+    asked, sources, prepared, work, results = parts(app)
+    assert work.spec.at == (0.05,)
+    assert app.slider(key="cf_eps").value == radius_of(asked, results) == 0.05
+    assert counts(app)["Undecided"] == 0
+    assert dict(settings_of(asked, sources, prepared, work))["Certificate"] == (
+        "search, 0.2 s a row, verdicts at ε = 0.05"
+    )
+    words = "A larger change was not looked for: time was spent on verdicts at ε = 0.05 only."
+    assert any(text.value.endswith(words) for text in app.markdown)
+    app.slider(key="cf_eps").set_value(0.2).run()
+    verdicts = list(judged(results, 0.2).values())
+    assert counts(app)["Undecided"] == verdicts.count("undecided") > 4
+    where = "Time was spent on verdicts at ε = 0.05 only: at another ε more rows may be undecided, "
+    assert any(text.value.startswith(where) for text in app.caption)
+    app.button(key="cf_decide").click().run()
+    app = finished(app)
+    assert counts(app)["Undecided"] == 0
+    work = parts(app)[3]
+    assert work.decided_radii == (0.05, 0.2)
+    assert work.seconds_spent(0.2) == 1.0
+    assert work.seconds_spent(0.1) == 0.0
+
+
+def test_each_further_search_takes_longer_and_what_is_left_then_stays_open(monkeypatch) -> None:
+    """As if a search could decide nothing."""
+    monkeypatch.setattr(arml.Radii, "narrow", lambda self, other: self)
+    app = certify(file=noisy(), use='{"label":"label"}', k="5", method="votes", eps="0.2")
+    for seconds in (1, 5, 30):
+        assert any(f"takes up to {seconds} s" in text.value for text in app.caption)
+        app.button(key="cf_decide").click().run()
+        app = finished(app)
+    assert [spec.budget for spec in parts(app)[3].search_specs] == [1.0, 5.0, 30.0]
+    assert not [button for button in app.button if button.key == "cf_decide"]
+    assert any("Rows that 30 s a row did not decide stay undecided here." in text.value for text in app.caption)
+
+
+def test_a_search_that_was_stopped_is_taken_up_with_all_the_rest(monkeypatch) -> None:
+    app = certify(file=noisy(), use='{"label":"label"}', k="7", method="votes", eps="0.15")
+    Client().stop_worker()
+    monkeypatch.setattr("arml_core.jobs.client.start_worker", lambda paths: None)
+    app.button(key="cf_decide").click().run()
+    assert "Certifying (verdicts at ε = 0.15): waiting, place 1" in [bar.text for bar in app.get("progress")]
+    jobs = address(app)["jobs"]
+    app.button(key="cf_cancel").click().run()
+    app.run()
+    assert any(text.startswith("Certifying (verdicts at ε = 0.15) was cancelled.") for text in said(app))
+    assert counts(app)["Undecided"] == 4
+    monkeypatch.undo()
+    app.button(key="cf_again").click().run()
+    assert address(app)["jobs"] == jobs
+    assert counts(finished(app))["Undecided"] == 0
+
+
+def test_a_search_about_other_rows_or_neighbours_narrows_nothing_here() -> None:
+    file = noisy()
+    mine, other = (address(certify(file=file, use='{"label":"label"}', k=k, method="votes")) for k in ("5", "3"))
+    run, *_ = other["jobs"].split("~")
+    foreign = Client().submit(replace(Client().status(other["jobs"].split("~")[1]).spec, method="search", at=(0.2,)))
+    assert page(**mine).metric
+    assert not page(**{**mine, "jobs": f"{mine['jobs']}~{foreign.id}"}).metric
+    assert not page(**{**mine, "jobs": f"{mine['jobs']}~{run}"}).metric
+
+
 def test_a_saved_run_with_a_query_file_gives_python_lines_that_run(monkeypatch) -> None:
     first = certify(file="pumps", use=LABEL, metric="lfda")
     run = address(first)["jobs"].split("~")[0]

@@ -35,7 +35,7 @@ from pages.components.paper import datasets_and_runtime
 from pages.components.paper.choices import SECTIONS, PaperView
 from pages.components.paper.differences import marked_difference, signed_difference, with_difference
 from pages.components.paper.provenance import provenance
-from pages.components.paper.row_recomputation import RowToRecompute, outcome_table
+from pages.components.paper.row_recomputation import RowToRecompute, done_words, outcome_table
 from pages.components.paper.tables import number_of
 from pages.components.store import open_store
 from tests.more import more
@@ -337,6 +337,51 @@ def test_a_partial_recomputation_is_compared_on_its_own_points() -> None:
     shown = outcome_table(RowToRecompute(step, kept, np.array([0.0, 0.2, 0.4]), np.array([0.0, 0.4, 1.0])), fresh)
     assert list(shown.iloc[:, 0]) == ["paper", "ours, shipped", "ours, computed here", "computed here − shipped"]
     assert list(shown["ε = 0.2"]) == ["0.400", "0.500", "0.000 :blue[▼\u00a0−0.400]", "−0.500"]
+
+
+def search_of_splice(**changes) -> Evaluation:
+    (found,) = [e for e in shipped() if (e.dataset, e.run.learner, e.spec.method) == ("splice", "arml", "search")]
+    return replace(found, **changes)
+
+
+def test_a_search_is_recomputed_for_the_verdicts_of_the_table_and_what_ships_without_is_still_known() -> None:
+    kept = search_of_splice()
+    assert kept.spec.at is None
+    view = PaperView(show="table2", data="splice", method="arml", column="search")
+    number, column = number_of(view, "table2", Tables.of(shipped()))
+    assert column == "search"
+    assert number.kept is not None
+    np.testing.assert_array_equal(number.kept.bound, kept.bound)
+    asked = number.step.evaluation("run")
+    assert asked.at == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+    assert (asked.budget, asked.points.n) == (kept.spec.budget, len(kept))
+    app = page(show="table2", data="splice", method="arml", column="search")
+    assert "time is spent on verdicts at the table's radii only" in words(app)
+    for other in ("votes", "whitebox"):
+        assert "time is spent on verdicts" not in words(page(show="table2", data="splice", column=other))
+
+
+def test_a_search_for_verdicts_is_compared_with_what_ships_by_its_verdicts() -> None:
+    at = np.array([0.0, 0.2, 0.4])
+    kept, fresh = small([0.0, 0.25, 0.3, 0.5]), small([0.0, 0.21, 0.39, 0.4])
+    found = compare_rerun(kept, fresh, at)
+    assert (found.n, found.n_same, found.n_alike) == (4, 1, 3)
+    (step,) = table("table2", ["splice"], ["arml"], Effort(), ["search"])
+    fresh = replace(fresh, spec=replace(fresh.spec, method="search", budget=0.5, at=tuple(at)))
+    job = Client(start=False).add_metric("iris", np.eye(4))
+    said = done_words(RowToRecompute(step, kept, at), fresh, job)
+    assert "3 of 4 points are proved safe at the same radii of the table as in what ships." in said
+    said = done_words(RowToRecompute(step, kept, at[:2]), fresh, job)
+    assert "All 4 points are proved safe at the same radii of the table" in said
+    said = done_words(RowToRecompute(step, kept, at), replace(fresh, spec=replace(fresh.spec, at=None)), job)
+    assert "1 of 4 radii are the shipped ones" in said
+
+
+def test_the_origin_says_where_the_time_went() -> None:
+    kept = search_of_splice()
+    assert provenance(kept)["Time"].startswith(f"{kept.made['seconds']:,.1f} s, on average ")
+    decided = provenance(replace(kept, spec=replace(kept.spec, at=(0.0, 0.1))))
+    assert "s a point, spent on verdicts at ε = 0, 0.1; before that, " in decided["Time"]
 
 
 def test_the_sizes_of_a_neighbourhood_are_told_apart_by_their_errors() -> None:

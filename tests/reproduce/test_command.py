@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from arml_core.reproduce.figure2 import NetworkRequest
 from arml_core.reproduce.plan import PlanStep
 from arml_core.reproduce.report import DOCUMENT
 from arml_core.reproduce.result_files import kept_metric
-from arml_core.reproduce.run import compute
+from arml_core.reproduce.run import compute, find_jobs, submit
 from arml_core.results import read_results, write_results
 
 ROOT = Path(__file__).parents[2]
@@ -117,6 +118,26 @@ def test_a_plan_is_computed_kept_and_not_computed_again(client, tmp_path):
     assert compute(client, steps, tmp_path / "again", Recorder()) == []
     assert {status.id: status.finished for status in client.list()} == finished
     np.testing.assert_array_equal(read_results(tmp_path / "again" / "iris-arml.npz")[0].radii.lower, exact.radii.lower)
+
+
+@pytest.mark.more
+def test_a_search_finished_without_radii_to_decide_is_an_answer_too(client, tmp_path):
+    points, at = PointsSpec("evaluation", 6), (0.0, 0.05, 0.1)
+    whole = PlanStep("iris", "euclidean", "search", points, budget=0.05)
+    planned = replace(whole, at=at)
+    run, job = submit(Client(start=False), whole)
+    assert find_jobs(Client(start=False), planned) is None  # not an answer yet
+    client.start_worker()
+    assert client.wait(job.id, 120).state == "done"
+    assert [found.id for found in find_jobs(client, planned)] == [run.id, job.id]
+    assert compute(client, [planned], tmp_path, Recorder()) == []
+    assert sorted(status.id for status in client.list()) == sorted([run.id, job.id])
+    (kept,) = read_results(tmp_path / "iris-euclidean.npz")
+    assert kept.spec.at is None
+    other = replace(planned, budget=0.1)
+    assert compute(client, [other], tmp_path, Recorder()) == []
+    (kept,) = read_results(tmp_path / "iris-euclidean.npz")
+    assert (kept.spec.at, kept.spec.budget) == (at, 0.1)
 
 
 @pytest.mark.more

@@ -34,6 +34,17 @@ def test_evaluations_find_their_column_and_others_have_none():
     assert column_of(evaluation(column="boundary", threat=ThreatModel(box=(0, 2)))) is None
 
 
+def test_a_search_is_in_its_column_whatever_radii_it_was_to_decide(tmp_path):
+    at = tuple(published.radii("splice"))
+    for decided, words in ((None, ""), (at, ""), ((0.1,), ", verdicts at ε = 0.1")):
+        found = evaluation(column="search", budget=0.5, at=decided)
+        tables = Tables.of([found])
+        assert tables.get("splice", "arml", "search") is found
+        folder = tmp_path / str(len(words))
+        add_result(folder, found)
+        assert f"| ours, search (proved), 0.5 s a point{words}, 3 points |" in report(folder)
+
+
 def test_errors_and_differences_at_the_papers_radii():
     paper = published.errors("splice", "arml", "exact")
     tables = Tables.of([evaluation(radii=with_errors(paper + 0.02))])
@@ -131,6 +142,16 @@ def test_a_result_replaces_a_smaller_one_but_not_a_larger(tmp_path):
     assert [column_of(e) for e in read_results(path)] == ["exact", "boundary", "boundary-box"]
 
 
+def test_a_search_that_was_to_decide_some_radii_replaces_only_what_had_less_time(tmp_path):
+    at = tuple(published.radii("splice"))
+    assert add_result(tmp_path, evaluation(column="search", budget=0.5))
+    assert not add_result(tmp_path, evaluation(column="search", budget=0.5, at=at))
+    assert [e.spec.at for e in read_results(tmp_path / "splice-arml.npz")] == [None]
+    assert add_result(tmp_path, evaluation(column="search", budget=1.0, at=at))
+    assert add_result(tmp_path, evaluation(column="search", budget=1.0))
+    assert [e.spec.at for e in read_results(tmp_path / "splice-arml.npz")] == [None]
+
+
 def test_a_new_training_takes_the_place_of_all_that_the_old_one_gave(tmp_path):
     path = tmp_path / "splice-arml.npz"
     old, new = {"metric": "a"}, {"metric": "b"}
@@ -152,6 +173,9 @@ def test_plans_follow_the_paper():
     assert by_name["splice", "arml", "boundary-box"].threat == ThreatModel(box=(0, 1))
     assert by_name["splice", "arml", "boundary"].evaluation("run").options == {"steps": 25_000}
     assert by_name["mnist", "arml", "boundary"].points.n == 50
+    for name, radii in (("splice", [0, 0.1, 0.2, 0.3, 0.4, 0.5]), ("mnist", published.radii("mnist").tolist())):
+        asked = {column: by_name[name, "arml", column].evaluation("run").at for column in COLUMNS if column != "exact"}
+        assert asked == {**dict.fromkeys(asked), "search": tuple(radii)}
     assert SEED == 42
     assert [step.learner for step in figure1()] == ["euclidean", "nca", "arml"]
     sizes = {step.parameters["n_neighbors"] for step in sensitivity(["splice"], Effort())}

@@ -31,6 +31,10 @@ _FILE = re.compile("|".join(["[0-9a-f]{64}", *SAMPLES]))
 _JOB = re.compile(r"[0-9a-f]{32}")
 LONGEST_JSON = 20_000
 LARGEST_SETTING = 10**9
+MOST_SEARCHES = 5
+"""Searches beside the first certificate that a view holds."""
+SETS_UNITS = {"mode", "file", "run", "scaling", "size", "costs", "norm"}
+"""Choices that decide how a change is measured: under others, an ε is another."""
 LARGEST_RADIUS = 1e150
 """Of ε, in any units: what the slider offers is what the address takes, and times a scale it does not overflow."""
 
@@ -38,7 +42,9 @@ LARGEST_RADIUS = 1e150
 @dataclass(frozen=True)
 class CertifyView:
     """The choices. `read`, `use` are keyword arguments of `read_table` and `select` for the (reference) file, `qread`,
-    `quse` the same for the query file; files and jobs are named by their content.
+    `quse` the same for the query file; files and jobs are named by their content. `at` is the ε that a search is asked
+    to decide, `eps` the one that is looked at. `jobs` are the run, the certificate, the attack if there is one, and
+    further searches.
     """
 
     mode: str = "one"
@@ -60,6 +66,7 @@ class CertifyView:
     norm: str = "l2"
     method: str = "auto"
     budget: float = 0.2
+    at: float | None = None
     labels: bool = True
     jobs: tuple[str, ...] = ()
     eps: float | None = None
@@ -167,7 +174,7 @@ def _name(pattern: re.Pattern[str], what: str) -> Callable[[str], str]:
 
 def _jobs(text: str) -> tuple[str, ...]:
     found = tuple(text.split("~"))
-    if len(found) > 3 or not all(_JOB.fullmatch(part) for part in found):
+    if len(found) > 3 + MOST_SEARCHES or not all(_JOB.fullmatch(part) for part in found):
         raise ValueError("these are no jobs")
     return found
 
@@ -222,6 +229,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "norm": one_of(tuple(NORMS)),
     "method": one_of(("auto", *METHODS)),
     "budget": real(0.01, 60.0),
+    "at": real(0.0, LARGEST_RADIUS),
     "labels": flag,
     "jobs": _jobs,
     "eps": real(0.0, LARGEST_RADIUS),
@@ -245,7 +253,8 @@ update_display = CHOICES.update
 
 def update_inputs(**changes: Any) -> None:
     """Change what is computed: the results of other choices are put away (they are found again when asked for)."""
-    CHOICES.update(**{"jobs": (), "row": None, "eps": None, **changes})
+    other = {"at": None} if SETS_UNITS & set(changes) else {}
+    CHOICES.update(**{"jobs": (), "row": None, "eps": None, **other, **changes})
 
 
 def open_steps(are_open: bool) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import streamlit as st
 
 from arml_core import __version__
-from arml_core.jobs import RunSpec
+from arml_core.jobs import EvaluationSpec, RunSpec
 from arml_core.learners.registry import LEARNERS
 from arml_core.report import changed_csv, html_report, verdict_csv
+from arml_core.vocabulary import verdicts_at
 
 from ..address import link_to
 from ..formula import show_formula
@@ -93,7 +94,6 @@ def settings_of(
     spec = work.spec
     frozen = frozen_columns(view, prepared.layout)
     encoded = [column.name for column in prepared.layout.columns if column.categories is not None]
-    certificate = spec.method + (f", {spec.budget:g} s a row" if spec.budget is not None else "")
     return [
         *_files(view, sources),
         ("Rows that vote", f"{len(prepared.dataset.y_train):,}, {how}"),
@@ -106,11 +106,18 @@ def settings_of(
         ("Neighbours", f"K = {spec.n_neighbors}"),
         ("Change", spec.threat.describe() + (f", frozen: {', '.join(frozen)}" if frozen else "")),
         *_costs(prepared, work),
-        ("Certificate", certificate),
+        ("Certificate", _method(spec)),
         ("Attack", "white-box attack, deterministic" if work.attack is not None else "by the certificate itself"),
+        *(("Further search", _method(search)) for search in work.search_specs),
         ("Certified", "the label" if spec.points.labels else "the classifier's own answer"),
         ("Made", f"{date.today().isoformat()}, ARML Explorer {__version__}"),
     ]
+
+
+def _method(spec: EvaluationSpec) -> str:
+    """The certificate, the seconds a search had for a row, and for which verdicts."""
+    seconds = [] if spec.budget is None else [f"{spec.budget:g} s a row"]
+    return ", ".join([spec.method, *seconds, *([] if spec.at is None else [verdicts_at(spec.at)])])
 
 
 def _files(view: CertifyView, sources: Sources) -> list[tuple[str, str]]:

@@ -10,12 +10,12 @@ from arml_core.certificates import METHODS
 from arml_core.comparison import CERTIFICATES
 from arml_core.datasets.table import Remedy
 from arml_core.learners.registry import LEARNERS, Parameter
-from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, parameter_label
+from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, parameter_label, verdicts_at
 
 from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
 from ..visitor import write_client
-from .choices import WIDGETS, CertifyView, current, parameters_of, update_inputs
+from .choices import LARGEST_RADIUS, WIDGETS, CertifyView, current, parameters_of, update_inputs
 from .files import clean_title
 from .prepare import PreparedTable, method_of, neighbour_problems, threat_of
 from .problems import show_problems
@@ -32,7 +32,9 @@ UPLOAD_REFUSED = "cf_refused_metric"
 def summary(view: CertifyView, n_rows: int) -> str:
     """The step in a few words, for its heading."""
     metric = "the run's metric" if "run" in (view.mode, view.metric) else LEARNERS[view.metric].title
-    return f"{metric}, K = {view.k}, {norm_name(view.norm)}, {method_of(view, n_rows)}"
+    method = method_of(view, n_rows)
+    decided = f", {verdicts_at((view.at,))}" if method == "search" and view.at is not None else ""
+    return f"{metric}, K = {view.k}, {norm_name(view.norm)}, {method}{decided}"
 
 
 def show_metric_step(view: CertifyView, prepared: PreparedTable) -> None:
@@ -150,6 +152,13 @@ def _show_method(view: CertifyView, n_rows: int) -> None:
     chosen = method_of(view, n_rows)
     WIDGETS.selectbox("Certificate", "method", view.method, options, help=f"Now: {METHOD_WORDS[chosen].effect}.")
     if chosen == "search":
+        _show_search(view)
+
+
+def _show_search(view: CertifyView) -> None:
+    """How long a row is searched, and for which verdicts."""
+    seconds, radius = st.columns(2, gap="small")
+    with seconds:
         st.number_input(
             "Seconds a row",
             0.01,
@@ -158,6 +167,20 @@ def _show_method(view: CertifyView, n_rows: int) -> None:
             format="%.2f",
             **WIDGETS.bind("budget", view.budget),
             help="More time narrows the interval between what is proved and what was found.",
+        )
+    with radius:
+        st.number_input(
+            "Verdicts at ε",
+            0.0,
+            LARGEST_RADIUS,
+            None,
+            step=0.05,
+            format="%g",
+            **WIDGETS.bind("at", view.at),
+            placeholder="any",
+            help="If you know how large a change you fear: time is then spent only on rows whose verdict at this ε is "
+            "open, and no change is looked for that flips a row beyond it. Verdicts at another ε stay right, but more "
+            "rows may be undecided there. Leave it empty to narrow the interval of every row.",
         )
 
 

@@ -186,7 +186,13 @@ def certificate_of(view: CertifyView, prepared: PreparedTable, run: str) -> Eval
     assert prepared.rows is not None
     method = method_of(view, len(prepared.rows.X))
     threat, points = threat_of(view, prepared.layout), points_of(view, prepared)
-    return EvaluationSpec("certify", run, view.k, method, threat, points, view.budget).normalised()
+    at = None if view.at is None else (view.at,)
+    return EvaluationSpec("certify", run, view.k, method, threat, points, view.budget, at=at).normalised()
+
+
+def decision_of(certificate: EvaluationSpec, budget: float, radius: float) -> EvaluationSpec:
+    """A search about the same rows that spends its time on those whose verdict at `radius` is open."""
+    return replace(certificate, method="search", budget=budget, at=(radius,)).normalised()
 
 
 def attack_of(view: CertifyView, prepared: PreparedTable, run: str) -> EvaluationSpec | None:

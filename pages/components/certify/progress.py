@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.jobs import JobStatus, StoreError
-from arml_core.vocabulary import duration
+from arml_core.jobs import EvaluationSpec, JobStatus, StoreError
+from arml_core.vocabulary import duration, verdicts_at
 
 from ..job_words import interrupted, step_word, under_way
 from ..markdown import escaped
@@ -27,7 +27,7 @@ def show_progress(prepared: PreparedTable, work: CertifyJobs) -> None:
         return
     for job in work.jobs:
         if job.state in ("failed", "cancelled", "lost"):
-            _show_end(job, prepared)
+            _show_end(job, prepared, work)
             return
 
 
@@ -50,9 +50,15 @@ def _show_bars(prepared: PreparedTable, before: list[bool]) -> None:
                 st.rerun()
 
 
+def phase_of(job: JobStatus) -> str:
+    """What a job does; a search may be for the verdicts at some radii."""
+    at = job.spec.at if isinstance(job.spec, EvaluationSpec) else None
+    return PHASES[job.kind] + ("" if at is None else f" ({verdicts_at(at)})")
+
+
 def line_of(job: JobStatus) -> str:
     """What a job does and how far it is, for its bar."""
-    what = PHASES[job.kind]
+    what = phase_of(job)
     if job.state == "done":
         return f"{what}: done"
     if job.state == "queued":
@@ -76,8 +82,8 @@ def _cancel(work: CertifyJobs) -> None:
         st.session_state[REFUSED] = str(reason)
 
 
-def _show_end(job: JobStatus, prepared: PreparedTable) -> None:
-    what = PHASES[job.kind]
+def _show_end(job: JobStatus, prepared: PreparedTable, work: CertifyJobs) -> None:
+    what = phase_of(job)
     if job.state == "failed":
         st.error(escaped(f"{what} failed: {job.reason}"))
         log = read_client().log(job.id)
@@ -88,4 +94,4 @@ def _show_end(job: JobStatus, prepared: PreparedTable) -> None:
         st.warning(f"{what} was cancelled. The rows that were finished before are shown below, if there are any.")
     else:
         st.warning(escaped(f"{what} was interrupted: {job.note or 'its process ended'}."))
-    st.button("Go on", key="cf_again", type="primary", on_click=start, args=(prepared,))
+    st.button("Go on", key="cf_again", type="primary", on_click=start, args=(prepared, work.search_specs))

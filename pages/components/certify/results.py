@@ -18,22 +18,26 @@ from arml_core.report import CertifiedTable, Flips, counterfactuals
 
 from ..job_words import under_way
 from ..visitor import read_client
-from .choices import CertifyView, parameters_of
+from .choices import MOST_SEARCHES, CertifyView, parameters_of
 from .files import KEPT_FILES, KEPT_SECONDS
-from .prepare import PreparedTable, attack_of, certificate_of
+from .prepare import PreparedTable, attack_of, certificate_of, decision_of
 
 
 @dataclass(frozen=True, eq=False)
 class CertifyJobs:
-    """The jobs behind the verdicts: the run, the certificate and, where that has one side only, the attack."""
+    """The jobs behind the verdicts: the run, the certificate and, where that has one side only, the attack.
+
+    `searches` came later, each for the verdicts at one radius.
+    """
 
     run: JobStatus
     certificate: JobStatus
     attack: JobStatus | None
+    searches: tuple[JobStatus, ...] = ()
 
     @property
     def jobs(self) -> tuple[JobStatus, ...]:
-        return (self.run, self.certificate, *(() if self.attack is None else (self.attack,)))
+        return (self.run, self.certificate, *(() if self.attack is None else (self.attack,)), *self.searches)
 
     @property
     def is_active(self) -> bool:
@@ -41,9 +45,28 @@ class CertifyJobs:
 
     @property
     def spec(self) -> EvaluationSpec:
-        spec = self.certificate.spec
-        assert isinstance(spec, EvaluationSpec)
-        return spec
+        return _evaluation(self.certificate)
+
+    @property
+    def search_specs(self) -> tuple[EvaluationSpec, ...]:
+        return tuple(map(_evaluation, self.searches))
+
+    @property
+    def decided_radii(self) -> tuple[float, ...]:
+        """The radii at which verdicts were asked for; none where every row had its time, whatever ε is."""
+        if self.spec.at is None:
+            return ()
+        return tuple(sorted({radius for spec in (self.spec, *self.search_specs) for radius in spec.at or ()}))
+
+    def seconds_spent(self, radius: float) -> float:
+        """The longest that a search which is done could take for a row whose verdict at `radius` was open."""
+        specs = [self.spec, *(_evaluation(job) for job in self.searches if job.state == "done")]
+        return max((spec.budget or 0.0 for spec in specs if spec.at is None or radius in spec.at), default=0.0)
+
+
+def _evaluation(job: JobStatus) -> EvaluationSpec:
+    assert isinstance(job.spec, EvaluationSpec)
+    return job.spec
 
 
 def certify_jobs(view: CertifyView, prepared: PreparedTable) -> CertifyJobs | None:
@@ -53,12 +76,22 @@ def certify_jobs(view: CertifyView, prepared: PreparedTable) -> CertifyJobs | No
         found = [client.status(job) for job in view.jobs]
         if not found or not _is_run_of(found[0], client, view, prepared):
             return None
-        wanted = [certificate_of(view, prepared, found[0].id), attack_of(view, prepared, found[0].id)]
+        certificate, attack = certificate_of(view, prepared, found[0].id), attack_of(view, prepared, found[0].id)
     except ValueError:  # a job that is not here, or choices that no job can have
         return None
-    if [job.spec for job in found[1:]] != [spec for spec in wanted if spec is not None]:
+    wanted = [certificate] if attack is None else [certificate, attack]
+    first, searches = found[1 : 1 + len(wanted)], found[1 + len(wanted) :]
+    if [job.spec for job in first] != wanted or not all(_decides(job, certificate) for job in searches):
         return None
-    return CertifyJobs(found[0], found[1], found[2] if len(found) == 3 else None)
+    return CertifyJobs(found[0], first[0], None if attack is None else first[1], tuple(searches))
+
+
+def _decides(job: JobStatus, certificate: EvaluationSpec) -> bool:
+    """Whether a job is a search about the rows of a certificate, for the verdicts at one radius."""
+    spec = job.spec
+    if not isinstance(spec, EvaluationSpec) or spec.budget is None or spec.at is None:
+        return False
+    return spec == decision_of(certificate, spec.budget, spec.at[0])
 
 
 def _is_run_of(job: JobStatus, client: Client, view: CertifyView, prepared: PreparedTable) -> bool:
@@ -113,6 +146,10 @@ def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
         attacked = 0 if attack is None else len(attack)
         if attack is not None:
             found = found.join(attack)  # either may be finished in any order
+    for search in work.searches:
+        more = _radii(client, search)
+        if more is not None:
+            found = found.narrow(more)
     at = found.index
     labels = rows.y[at] if work.spec.points.labels and rows.y is not None else None
     radii = replace(
@@ -135,9 +172,9 @@ def _radii(client: Client, job: JobStatus) -> Radii | None:
     return _done(job.id, client.visitor.tag) if job.state == "done" else client.radii(job.id)
 
 
-@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
+@st.cache_resource(max_entries=KEPT_FILES * (2 + MOST_SEARCHES), ttl=KEPT_SECONDS, show_spinner=False)
 def _done(job: str, owner: str) -> Radii | None:
-    """Cached for each owner, as files are; a certificate and an attack hold as many numbers as their file."""
+    """Cached for each owner, as files are; a certificate, an attack and a search hold as many numbers as their file."""
     return read_client().radii(job)
 
 

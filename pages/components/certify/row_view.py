@@ -7,7 +7,15 @@ import streamlit as st
 
 from arml_core.figures.certified_table import BARS_SHOWN, change_alt, change_figure, changes_table
 from arml_core.report import CertifiedTable, Flips, changes_of
-from arml_core.vocabulary import OPEN_BETWEEN, exact_words, never_words, proved_words, radii_down, radius_up
+from arml_core.vocabulary import (
+    OPEN_BETWEEN,
+    exact_words,
+    never_words,
+    proved_words,
+    radii_down,
+    radius_up,
+    verdicts_at,
+)
 
 from ..chart import show_chart
 from ..csv_out import csv_button
@@ -19,11 +27,11 @@ ROW = {"step": "change", "changes": "flips"}
 """How sentences speak of a row: it is changed, which flips its answer."""
 
 
-def show_row(results: Results, position: int) -> None:
-    """The picked row in words, as a before/after table and as a bar per feature."""
+def show_row(results: Results, position: int, decided: tuple[float, ...] = ()) -> None:
+    """The picked row in words, as a before/after table and as a bar per feature; `decided` as in :func:`row_words`."""
     rows, flips = results.flips([position])
     st.markdown(f"#### Line {int(rows.lines[0])}")
-    st.markdown(row_words(rows, flips))
+    st.markdown(row_words(rows, flips, decided))
     if not flips.known[0]:
         return
     changes = changes_of(rows, 0, flips.raw[0])
@@ -62,8 +70,11 @@ def show_row(results: Results, position: int) -> None:
     )
 
 
-def row_words(rows: CertifiedTable, flips: Flips) -> str:
-    """What is known about the first of `rows`, as Markdown."""
+def row_words(rows: CertifiedTable, flips: Flips, decided: tuple[float, ...] = ()) -> str:
+    """What is known about the first of `rows`, as Markdown.
+
+    With `decided`, ascending radii, only the verdicts at these were looked for.
+    """
     classes = [escaped(name) for name in rows.layout.class_names]
     answer, norm = classes[int(rows.radii.predicted[0])], rows.radii.threat.norm_name
     lower, upper = float(rows.radii.lower[0]), float(rows.radii.upper[0])
@@ -80,6 +91,8 @@ def row_words(rows: CertifiedTable, flips: Flips) -> str:
     if rows.radii.exact[0] and np.isfinite(upper):
         return f"{start}{exact_words(lower, norm, to=to, **ROW)}: nothing smaller does."
     proved = f"{start}{proved_words(lower, norm, **ROW)}: proved."
+    if not np.isfinite(upper) and decided and lower > decided[-1]:
+        return f"{proved} A larger change was not looked for: time was spent on {verdicts_at(decided)} only."
     if not np.isfinite(upper):
         return f"{proved} No change that flips it is known yet."
     if not flips.known[0]:

@@ -15,10 +15,11 @@ from .sources import Sources
 
 def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
     """A script that runs as it stands in a folder with the files and prints each row's line, answer and interval."""
-    spec, upper = work.spec, "found.upper"
+    spec, more = work.spec, []
     if work.attack is not None:
         assert isinstance(work.attack.spec, EvaluationSpec)
-        upper = f"{work.attack.spec.python()}.upper"
+        more.append(f"found = found.join({work.attack.spec.python()})")
+    more += [f"found = found.narrow({search.python()})" for search in work.search_specs]
     return script(
         [
             *_table_lines(view, sources, work),
@@ -26,8 +27,8 @@ def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
             *spec.python_lines(),
             *spec.points.python_lines(),
             f"found = {spec.python()}",
-            f"upper = {upper}",
-            "for line, answer, *interval in zip(rows.lines, found.predicted, found.lower, upper):",
+            *more,
+            "for line, answer, *interval in zip(rows.lines, found.predicted, found.lower, found.upper):",
             "    print(line, layout.class_names[answer], *interval)",
         ]
     )

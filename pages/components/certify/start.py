@@ -2,30 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from arml_core.jobs import Client, RunSpec, StoreError
+from arml_core.jobs import Client, EvaluationSpec, RunSpec, StoreError
 
 from ..visitor import write_client
-from .choices import CertifyView, current, open_steps, parameters_of, update_display, update_inputs
-from .prepare import PreparedTable, attack_of, certificate_of, prepare, threat_of
+from .choices import (
+    MOST_SEARCHES,
+    CertifyView,
+    current,
+    open_steps,
+    parameters_of,
+    update_display,
+    update_inputs,
+)
+from .prepare import PreparedTable, attack_of, certificate_of, decision_of, prepare, threat_of
+from .results import CertifyJobs
 from .samples import SAMPLES
 from .sources import find_sources
 
-REFUSED = "cf_refused_start"
+REFUSED, UNDECIDABLE = "cf_refused_start", "cf_refused_decision"
 
 
-def start(prepared: PreparedTable) -> None:
-    """Ask for everything at once; work that was done before is there at once. A refusal is kept to be shown."""
+def start(prepared: PreparedTable, searches: Sequence[EvaluationSpec] = ()) -> None:
+    """Ask for everything at once; work that was done before is there at once. A refusal is kept to be shown.
+
+    `searches` are further ones that were asked for before.
+    """
     view = current()
     st.session_state.pop(REFUSED, None)
     try:
-        jobs = _submit_jobs(write_client(), view, prepared)
+        client = write_client()
+        jobs = (*_submit_jobs(client, view, prepared), *(client.submit(spec).id for spec in searches))
     except (ValueError, OSError) as error:
         st.session_state[REFUSED] = str(error)
         return
     update_display(jobs=jobs)
     open_steps(False)
+
+
+def decide(work: CertifyJobs, seconds: float, radius: float) -> None:
+    """Search the rows that are open at `radius` for up to so many seconds each; what was found before stays.
+
+    The radius is held: the one the page suggests follows what is proved. Of older searches those that were not
+    finished give way, and the oldest where there are too many.
+    """
+    st.session_state.pop(UNDECIDABLE, None)
+    try:
+        asked = write_client().submit(decision_of(work.spec, seconds, radius)).id
+    except (ValueError, OSError) as error:
+        st.session_state[UNDECIDABLE] = str(error)
+        return
+    older = [job.id for job in work.searches if job.state == "done" and job.id != asked]
+    first = [job.id for job in work.jobs if job not in work.searches]
+    update_display(jobs=(*first, *[*older, asked][-MOST_SEARCHES:]), eps=radius)
 
 
 def start_sample() -> None:

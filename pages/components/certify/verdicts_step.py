@@ -25,29 +25,36 @@ from arml_core.vocabulary import (
     VERDICTS,
     WRONG_ALREADY,
     beyond_words,
+    duration,
     marked_verdict,
     percent,
     radii_down,
     radii_up,
+    time_spent_on,
     wrong_rows,
 )
 
 from ..chart import show_chart
 from ..csv_out import csv_button
+from ..markdown import escaped
 from ..theme import current_style
 from .choices import DISPLAY_WIDGETS, LARGEST_RADIUS, CertifyView, update_display
 from .results import CertifyJobs, Results
 from .row_view import show_row
+from .start import UNDECIDABLE, decide
 
 ORDER_TITLES = {"fragile": "Most fragile first", "robust": "Most robust first", "file": "As in the file"}
 WRONG_MEANS = "the answer is not the label, so the radius is 0."
 MOST_CELLS = 20_000
 TABLE_HEIGHT = 460
+SECONDS = (1.0, 5.0, 30.0)
+"""What a further search may take for a row: more than any before it."""
 
 
 def radius_of(view: CertifyView, results: Results) -> float:
-    """The chosen ε, or a round one to begin with."""
-    return suggested_radius(results.rows.radii.lower) if view.eps is None else view.eps
+    """The chosen ε, or the one that was to be decided, or a round one to begin with."""
+    chosen = view.at if view.eps is None else view.eps
+    return suggested_radius(results.rows.radii.lower) if chosen is None else chosen
 
 
 def show_verdicts(view: CertifyView, work: CertifyJobs, results: Results) -> None:
@@ -56,12 +63,13 @@ def show_verdicts(view: CertifyView, work: CertifyJobs, results: Results) -> Non
         view = replace(view, show="all")  # an older address: without labels no answer is wrong
     radius = _show_radius(view, results)
     _show_counts(results, radius)
+    _offer_decision(work, results, radius)
     table, detail = st.columns([1.1, 1], gap="large")
     with table:
         order = _show_table(view, results, radius)
     with detail:
         if len(order):
-            show_row(results, _picked(view, results, order))
+            show_row(results, _picked(view, results, order), work.decided_radii)
         else:
             st.info("No row has this verdict at this ε. Choose another verdict or move ε.")
     if "charts" not in view.hide:
@@ -117,6 +125,33 @@ def _show_counts(results: Results, radius: float) -> None:
         st.caption(
             f"Changes were looked for in {results.attacked:,} of {n:,} rows so far; the others may be undecided."
         )
+
+
+def _offer_decision(work: CertifyJobs, results: Results, radius: float) -> None:
+    """Where rows are undecided at ε: where the time went, and a button for more of it."""
+    count = count_verdicts(results.rows.radii.verdict(radius))["undecided"]
+    if not count or work.is_active or min(len(results.rows), results.attacked) < results.planned:
+        return
+    spent = work.seconds_spent(radius)
+    seconds = next((seconds for seconds in SECONDS if seconds > spent), None)
+    where = f"{time_spent_on(work.decided_radii, 'rows')} " if work.decided_radii and not spent else ""
+    with st.container(horizontal=True, vertical_alignment="center", key="cf_decision"):
+        if seconds is None:
+            st.caption(f"Rows that {spent:g} s a row did not decide stay undecided here.")
+            return
+        st.button(
+            f"Decide {f'the {count:,} undecided rows' if count > 1 else 'the undecided row'} at ε = {radius:g}",
+            key="cf_decide",
+            on_click=decide,
+            args=(work, seconds, radius),
+        )
+        st.caption(
+            f"{where}A search takes up to {seconds:g} s for each of them, at most {duration(count * seconds)} of "
+            "computing. What is known about the rows stays.",
+            width="stretch",
+        )
+    if st.session_state.get(UNDECIDABLE):
+        st.error(escaped(st.session_state[UNDECIDABLE]))
 
 
 def _chosen(view: CertifyView, results: Results, radius: float) -> np.ndarray:
@@ -214,12 +249,13 @@ def robust_line(work: CertifyJobs, results: Results) -> RobustLine:
     rows = results.rows
     both = bool(rows.radii.exact.all())
     attack = METHOD_WORDS["whitebox"].inline if work.attack is not None else "changes the search found"
+    methods = dict.fromkeys(spec.method for spec in (work.spec, *work.search_specs))
     return RobustLine(
         "Your rows",
         rows.radii.lower,
         rows.radii.upper if np.isfinite(rows.radii.upper).any() else None,
         exact=both,
-        certificate=METHOD_WORDS[work.spec.method].inline,
+        certificate=" and ".join(METHOD_WORDS[name].inline for name in methods),
         attack=attack,
         partial=len(rows) < results.planned,
     )

@@ -14,7 +14,7 @@ from arml_core.figures import RobustLine
 from arml_core.reproduce import published
 from arml_core.results import Evaluation
 from arml_core.threat import ThreatModel
-from arml_core.vocabulary import METHOD_WORDS, NORMS, norm_of
+from arml_core.vocabulary import METHOD_WORDS, NORMS, norm_of, time_spent_on
 
 from ..address_keys import limits_of
 from ..job_words import under_way
@@ -241,6 +241,8 @@ def _notes(shown: Sequence[tuple[Run, EvaluationPair]], lines: Sequence[RobustLi
                 f"both curves show the {pair.n_points:,} they share."
             )
             shared.setdefault(sentence, []).append(run.label)
+        if pair.certificate is not None and pair.certificate.spec.at is not None:
+            shared.setdefault(time_spent_on(pair.certificate.spec.at), []).append(run.label)
     notes += [f"{', '.join(labels)}: {sentence}" for sentence, labels in shared.items()]
     counts = {pair.n_points for _, pair in shown}
     if len(counts) > 1:

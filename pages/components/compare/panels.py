@@ -230,12 +230,11 @@ def file_name(chart: Chart) -> str:
 
 
 def provenance_table(charts: list[Chart]) -> pd.DataFrame:
-    """Where every curve comes from: method, points, date, seconds, and how it departs from the paper's protocol."""
+    """Where every curve comes from: method, points, date, time, and how it departs from the paper's protocol."""
     rows = []
     for chart in charts:
         for run, pair in zip(chart.runs, chart.pairs, strict=True):
             for found in pair.evaluations:
-                seconds = found.made.get("seconds")
                 rows.append(
                     {
                         "Dataset": found.dataset_title,
@@ -243,7 +242,7 @@ def provenance_table(charts: list[Chart]) -> pd.DataFrame:
                         "Method": found.describe_method(),
                         "Attacker": found.spec.threat.describe(),
                         "Points": f"{len(found):,}" if found.whole else f"{len(found):,} of {found.planned:,}",
-                        "Time": "" if seconds is None else f"{seconds:,.0f} s",
+                        "Time": found.time_words(),
                         "Date": str(found.made.get("date", "")),
                         "Differs from the paper's protocol": str(found.made.get("deviation", "")),
                     }

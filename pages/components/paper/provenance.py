@@ -58,7 +58,5 @@ def _settings(evaluation: Evaluation) -> str:
 
 
 def _time(evaluation: Evaluation) -> str:
-    seconds, before = evaluation.made.get("seconds"), evaluation.made.get("train_seconds")
-    if seconds is None:
-        return ""
-    return f"{seconds:,.1f} s" + ("" if not before else f", after {before:,.1f} s of training")
+    found, before = evaluation.time_words(), evaluation.made.get("train_seconds")
+    return f"{found}; before that, {before:,.1f} s of training" if found and before else found

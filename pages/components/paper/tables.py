@@ -10,7 +10,7 @@ from arml_core.reproduce.paper_comparison import PAPER_ATTACKER, TABLE_1, TABLE_
 from arml_core.reproduce.plan import Effort, table
 from arml_core.reproduce.published import METHODS, POINTS, TITLES
 from arml_core.reproduce.report import ROWS
-from arml_core.reproduce.tables import PAPER_COLUMN, Tables
+from arml_core.reproduce.tables import PAPER_COLUMN, Tables, cell_settings
 from arml_core.results import Evaluation
 
 from ..on_demand import on_demand
@@ -74,7 +74,7 @@ def readable(tables: Tables, dataset: str, half: published.Column, columns: tupl
 
 def label_of(column: str, evaluation: Evaluation) -> str:
     """A row's name: ours, the method, for an attack its steps and seed, and how many points if fewer."""
-    label = ", ".join([ROWS[column].split(" in ")[0].split(" inside ")[0], *evaluation.spec.settings_words()])
+    label = ", ".join([ROWS[column].split(" in ")[0].split(" inside ")[0], *cell_settings(evaluation)])
     return label if len(evaluation) >= POINTS else f"{label}, {len(evaluation)} points"
 
 
@@ -116,7 +116,10 @@ tables = Tables.of(shipped())"""
 
 
 def number_of(view: PaperView, name: str, tables: Tables) -> tuple[RowToRecompute, str]:
-    """The number that is shown in detail, with the name of its column; computed again as it was, or as planned."""
+    """The number that is shown in detail, with the name of its column; computed again as it was, or as planned.
+
+    A search is always for the verdicts at the table's radii, also where the one that ships was for all radii.
+    """
     column = value_or_first(view.column, columns_of(name))
     kept = tables.get(view.data, view.method, column)
     effort = Effort()
@@ -139,10 +142,10 @@ def _detail(view: PaperView, name: str, tables: Tables) -> None:
         with right:
             WIDGETS.selectbox("Row of ours", "column", column, columns_of(name))
         if number.kept is None:
-            points, steps = number.step.points.n or 0, number.step.steps
-            planned = f"{points:,} points" + (f", {steps:,} steps" if steps else "")
+            step = number.step
+            planned = ", ".join([f"{step.points.n or 0:,} points", *step.evaluation("").settings_words()])
             st.info(
-                f"{number.step.title}: our result is not there yet. Computed here it would take the settings of "
+                f"{step.title}: our result is not there yet. Computed here it would take the settings of "
                 f"`reproduce` ({planned}), and the result stays in this machine's job store.",
                 icon="ℹ️",
             )

@@ -21,6 +21,7 @@ from pages.components.compare import catalogue, panels
 from pages.components.compare.catalogue import load_catalogue
 from pages.components.compare.choices import CompareView, names, write_names
 from pages.components.compare.panels import provenance_table, readable
+from pages.components.compare.snippet import computed_lines
 from pages.components.markdown import escaped
 
 from ..app import ROOT, address
@@ -80,6 +81,31 @@ def test_curves_and_bars_are_sent_before_the_tables(monkeypatch) -> None:
     assert {one.proto.id.rsplit("-", 1)[-1] for one in app.get("bidi_component")} >= {"cmp_curves0", "cmp_bars0"}
     assert not app.table
     assert "Ranked at" not in words(app)
+
+
+def test_where_a_search_spent_its_time_is_said(ships) -> None:
+    whole, decided = (
+        [
+            replace(found, spec=replace(found.spec, method="search", budget=0.5, at=at), made={"seconds": 50.0})
+            for found in made(learner, title, 0.4)
+            if found.spec.method == "votes"
+        ]
+        for learner, title, at in (("euclidean", "Euclidean", None), ("arml", "ARML", (0.0, 0.1)))
+    )
+    ships([*whole, *decided])
+    (chart,) = charts_of()
+    told = provenance_table([chart]).set_index("Metric")["Time"]
+    assert told["Euclidean"] == "50.0 s, on average 0.250 s a point"
+    assert told["ARML"] == "50.0 s, on average 0.250 s a point, spent on verdicts at ε = 0, 0.1"
+    app = page(eps="0.05")
+    said = "Time was spent on verdicts at ε = 0, 0.1 only: at another ε more points may be undecided, "
+    said += "and more could be proved."
+    assert [note for note in words(app).splitlines() if "Time was spent" in note] == [f"ARML: {said}"]
+    lower = decided[0].radii.lower
+    assert column(app, "Certified error")["ARML"] == f"{float(arml.robust_error(lower, 0.05)):.3f}"
+    scripted = computed_lines(chart, 0.05)
+    assert "budget=0.5, at=[0.0, 0.1])" in scripted
+    assert scripted.count("at=[") == 1
 
 
 @pytest.mark.usefixtures("shipped_results")
