@@ -137,7 +137,7 @@ class ResolvedThreat:
         """Vectors v of constraints ``vᵀδ ≥ b``, rewritten for the scaled movable part ``costs ∘ δ``."""
         if self.is_plain:
             return gradients
-        return gradients[..., self.movable] / self.costs
+        return gradients.take(self.movable, axis=-1) / self.costs  # in C order, as :meth:`reduce_move`
 
     def expand(self, scaled: FloatArray) -> FloatArray:
         """The full δ for a scaled movable part."""

@@ -13,11 +13,15 @@ from .threat import ThreatModel
 
 
 def compile_loops() -> None:
-    """Compile what a search needs, or load what was compiled before, by searching once in each kind of norm."""
+    """Compile what certificates need, or load what was compiled before, by a search in each kind of norm.
+
+    Points far out are screened in another precision, and so by other loops.
+    """
     x = np.random.default_rng(0).random((40, 4))
     knn = MahalanobisKNN(5, n_jobs=1).fit(x, np.arange(40) % 3)
     for norm in ("l2", "linf"):
         knn.certify(x[:2], method="search", threat=ThreatModel(norm), exclude=np.arange(2), budget=1.0)
+        knn.certify(x[:2] * 1e8, method="votes", threat=ThreatModel(norm))
 
 
 if __name__ == "__main__":

@@ -1,24 +1,38 @@
 """Nothing is left to be compiled at a page's first click."""
 
+import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.certificates import branch_kernels
+from arml_core.certificates import branch_kernels, screening_kernels
+from arml_core.numerics import distance_kernels, smallest
 from arml_core.warm_up import compile_loops
 from tests.certificates.test_branch import binary_problem
 
+MODULES = (branch_kernels, screening_kernels, distance_kernels, smallest)
+
 
 def compiled() -> dict[str, int]:
-    loops = {name: loop for name, loop in vars(branch_kernels).items() if isinstance(loop, Dispatcher)}
-    assert loops
+    loops = {
+        f"{module.__name__}.{name}": loop
+        for module in MODULES
+        for name, loop in vars(module).items()
+        if isinstance(loop, Dispatcher)
+    }
     return {name: len(loop.signatures) for name, loop in loops.items()}
 
 
-def test_everything_that_a_search_calls_is_compiled_before():
+def test_everything_that_certificates_call_is_compiled_before():
     compile_loops()
     before = compiled()
+    assert before
     for seed in range(6):
         M, X, y, x = binary_problem(seed, n=14, d=4)
         for norm in (1, 2, float("inf")):
             MahalanobisKNN(3, M).fit(X, y).certify(x[None], method="search", threat=ThreatModel(norm), budget=5.0)
+        for data in (X, X.astype(np.float32), X * 1e-3 + 5.0):
+            for method, k in (("votes", 3), ("votes", 4), ("theorem1", 3), ("exact", 1)):
+                knn = MahalanobisKNN(k, M).fit(data, y)
+                knn.certify(data, method=method, exclude=np.arange(14))
+                knn.certify(data[:1] * 1e7, method=method, threat=ThreatModel(frozen=[1]))  # so far out: in float64
     assert compiled() == before

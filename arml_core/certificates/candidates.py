@@ -80,7 +80,7 @@ class Screening:
     def _around_centres(self) -> tuple[FloatArray, FloatArray, kernels.Near]:
         """The centres of the nearest positives in h-space, how far they may be off, and what bound (a) needs."""
         triplets, m, dtype = self.triplets, self.m, self._lower.dtype
-        place = self._near_place[:, : PER_PLACE * (m + 1)]
+        place = self._near_place[:, : PER_PLACE * (m + 1)].copy()  # whole, as compiled loops expect it
         inside = np.isfinite(self._near_value[:, : place.shape[1]])  # others are left out; they come last
         value = np.where(inside, self._near_value[:, : place.shape[1]].astype(np.float64), 0.0)
         count, everyone = inside.sum(axis=1), np.arange(len(place))
@@ -93,7 +93,7 @@ class Screening:
         above = mean + sum_error(np.abs(value).mean(axis=1, where=far), place.shape[1])
         with np.errstate(over="ignore"):  # infinitely far: nothing is known
             near = kernels.Near(
-                p=self._near_value[:, m],
+                p=self._near_value[:, m].copy(),
                 last=self._near_value[everyone, count - 1],
                 mean=np.nextafter(above.astype(dtype), dtype.type(np.inf)),
                 variance=np.square(value - mean[:, None]).mean(axis=1, where=far).astype(dtype),

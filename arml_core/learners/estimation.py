@@ -18,7 +18,7 @@ import psutil
 import torch
 
 from ..vocabulary import duration, gigabytes
-from .arml import FULL_BATCH, LARGE_BATCH
+from .arml import FULL_BATCH, LARGE_BATCH, epochs_between_rankings
 from .neighbours import BLOCK_BYTES
 from .precision import SMALL_DATA
 from .registry import get_learner
@@ -138,7 +138,7 @@ def _arml(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
     if p["objective"] == "unsampled":
         return _Work(values=6.0 * epochs * n**3 * (c - 1) / c**2, seconds=1e-3 * epochs, memory=64.0 * n * n)
     batch = min(n, p["batch_size"] or (n if n <= FULL_BATCH else LARGE_BATCH))
-    rankings = -(-epochs // p["refresh"])
+    rankings = -(-epochs // epochs_between_rankings(n, p["batch_size"], p["refresh"]))
     ranking = batch * n * rank + n * d * rank
     update = 2 * batch * d * min(d, 2 * rank) + 4 * d * d * rank
     return _Work(

@@ -126,8 +126,8 @@ class BoundedRows:
         lower, own, slack = (t.cpu().numpy() for t in (self.lower, self.magnitude, self.side.magnitude))
         values, places = np.empty((len(lower), count), lower.dtype), np.empty((len(lower), count), dtype=np.intp)
         twice = lower.dtype.type(2 * self.side.gamma)
-        nearest_by_upper(lower[:, columns], own, slack[columns], twice, values, places)
-        return values, places + columns.start
+        nearest_by_upper(lower, own, slack[columns], twice, columns.start, values, places)
+        return values, places
 
     def squared_upper(self) -> NDArray[np.floating]:
         """Upper bounds on the squared distances, constant included; `lower` is lost."""

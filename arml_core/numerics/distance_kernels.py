@@ -29,14 +29,17 @@ class Vectors(NamedTuple):
 
 
 @compiled
-def nearest_by_upper(lower: Floats, own: Floats, slack: Floats, width: float, values: Floats, places: IntArray) -> None:
-    """The smallest upper bounds of each row, ascending, and where they are."""
-    upper = np.empty(lower.shape[1], lower.dtype)
+def nearest_by_upper(
+    lower: Floats, own: Floats, slack: Floats, width: float, start: int, values: Floats, places: IntArray
+) -> None:
+    """The smallest upper bounds of each row from the column `start` on, as many as `slack` has, and where they are."""
+    upper = np.empty(len(slack), lower.dtype)
     for b in range(len(lower)):
         for i in range(len(upper)):
             spread = own[b] + slack[i]
-            upper[i] = lower[b, i] + spread * spread * width
+            upper[i] = lower[b, start + i] + spread * spread * width
         keep_smallest(upper, values[b], places[b])
+        places[b] += start
 
 
 @compiled

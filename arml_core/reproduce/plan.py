@@ -9,7 +9,7 @@ from typing import Any
 from ..attacks.boundary import STEPS
 from ..datasets import dataset_info
 from ..jobs.spec import EvaluationKind, EvaluationSpec, PointsSpec, RunSpec
-from ..learners.arml import FULL_BATCH, LARGE_BATCH
+from ..learners.arml import FULL_BATCH, LARGE_BATCH, epochs_between_rankings
 from ..learners.registry import get_learner
 from ..learners.solvers import FULL_SOLVER_LIMIT
 from ..threat import ThreatModel
@@ -185,7 +185,8 @@ def _training_deviations(step: PlanStep) -> tuple[str, ...]:
     found = [f"{name} = {value} instead of {known[name]}" for name, value in changed.items()]
     n = dataset_info(step.dataset).n_train
     if step.learner == "arml":
-        found.append(f"neighbours ranked every {known['refresh']} epochs, not every epoch")
+        every = epochs_between_rankings(n, None, known["refresh"])
+        found.append(f"neighbours ranked every {every} epochs, not every epoch")
         if n > FULL_BATCH:
             found.append(f"batches of {LARGE_BATCH:,} points instead of all {n:,}")
     elif step.learner != "euclidean":

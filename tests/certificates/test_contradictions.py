@@ -48,8 +48,8 @@ def test_what_is_not_listed_above_the_attack_of_a_search(rows, monkeypatch):
     """No negative seems to be near enough to be listed, so the bound of those that are not is what is proved."""
     honest = search.Screening.candidates
 
-    def far(self, *args):
-        found = honest(self, *args)
+    def far(self, *args, **options):
+        found = honest(self, *args, **options)
         found.bound[:], found.rest[:] = 1e3, 1e3
         return found
 

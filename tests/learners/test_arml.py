@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import arml_core as arml
+from arml_core.learners import triplet_sampling
 from arml_core.learners.arml import ARML
 from arml_core.learners.euclidean import Euclidean
 from arml_core.learners.nca import NCA
@@ -116,6 +117,20 @@ def test_refresh_ranks_in_the_current_metric():
     )
     assert fresh[:1] == stale[:1]
     assert not np.allclose(fresh[-1], stale[-1], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "batch_size", "refresh", "rankings"),
+    [(40, None, 10, 3), (10_001, None, 10, 2), (10_001, 500, 10, 3), (10_001, None, 30, 1)],
+)
+def test_batches_of_large_data_stay_longer(n, batch_size, refresh, rankings, monkeypatch):
+    """Ranking a batch among all points takes as long as dozens of updates."""
+    counted = []
+    original = triplet_sampling.rank_neighbours
+    monkeypatch.setattr(triplet_sampling, "rank_neighbours", lambda *a: counted.append(1) or original(*a))
+    X = np.random.default_rng(0).normal(size=(n, 1))
+    ARML(30, batch_size=batch_size, refresh=refresh, random_state=0).fit(X, np.arange(n) % 2)
+    assert len(counted) == rankings
 
 
 def test_warm_start_continues_from_the_given_metric():
