@@ -82,8 +82,7 @@ class Triplets:
         """For upper bounds on ‖h_i - h_j‖_q of a few pairs, divided by h's scale."""
         if self.threat.dual_norm == 2:
             return self.distance_bounds.vectors()
-        points, slack = self.h / self.h_scale, self.h_slack / self.h_scale
-        return Vectors(points, slack, slack, 1 + 1e-6, self.threat.dual_norm)
+        return Vectors(self.h, self.h_slack, self.h_slack, (1 + 1e-6) / self.h_scale, self.threat.dual_norm)
 
     def embed(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
         """h and its error bound for points given as u."""

@@ -55,6 +55,7 @@ class PreparedReferences:
         self.twin = _equal_rows(x, metric) if metric.is_diagonal else _near_twins(u, slack)
         self.u: FloatArray = u[self.twin[self.order]]
         self.slack: FloatArray = slack[self.twin[self.order]]
+        del u  # as large as the data
         self.norms: FloatArray = np.linalg.norm(self.u, axis=1)
         self.distance_bounds = DistanceBounds(self.u, self.slack, self.device)
         g = metric.components
