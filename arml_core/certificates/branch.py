@@ -6,9 +6,12 @@ partial decision is a relaxation, "all of W ahead of all of F", whose smallest m
 
 * where that move leaves more positives ahead than may be, one of them must join F;
 * otherwise one more negative is taken into W or ruled out, with the pair graph (:mod:`.pairs`) bounding what is left.
+  W is all negatives among the neighbours: one that is ruled out joins F, and so do all others once W is complete. An
+  undecided one is not held back by anything.
 
 The open decision with the smallest bound is refined first, so the bound at any moment is the smallest open one.
-Leaving positives out of consideration only lowers it; negatives left out enter through `rest`.
+Leaving positives out of consideration only lowers it: it begins with the nearest, and where the move of a complete
+decision leaves others ahead, these come in. Negatives left out enter through `rest`.
 """
 
 from __future__ import annotations
@@ -28,41 +31,48 @@ from .least_distance import least_distance, least_distance_by_program
 from .pairs import PairGraph
 
 FIRST_ROOM = 4096  # nodes
-SLICE = 64  # nodes between two looks at the clock
+FIRST_POSITIVES = 48
+MOST_POSITIVES = 320
+MORE_POSITIVES = 8  # at a time
+SLICE = 256  # nodes between two looks at the clock
 
 
 @dataclass(frozen=True)
 class HalfSpaces:
     """The half-spaces around one test point: "j ahead of i" is ``(h_j - h_i)ᵀδ ≥ (n_j - p_i) / 2``.
 
-    `n` is rounded down and `p` up; `slack` bounds the errors of h in the dual norm.
+    `n` is rounded down, `n_high` and `p` up; `slack` bounds the errors of h in the dual norm. Positives with an
+    infinite p do not exist.
     """
 
     negative_h: FloatArray
     positive_h: FloatArray
     n: FloatArray
+    n_high: FloatArray
     p: FloatArray
     negative_slack: FloatArray
     positive_slack: FloatArray
     norm: float
 
-    def space(self) -> kernels.Space:
-        """The same for the compiled loops."""
-        centre = self.positive_h.mean(axis=0)  # products of centred vectors lose fewer digits
-        negative, positive = self.negative_h - centre, self.positive_h - centre
+    def space(self, some: IntArray) -> kernels.Space:
+        """The compiled loops' own, with `some` of the positives."""
+        front_h = np.ascontiguousarray(self.negative_h)
+        rear_h = np.concatenate([self.negative_h, self.positive_h[some]])
+        centre = self.positive_h[some].mean(axis=0)  # products of centred vectors lose fewer digits
+        front, rear = front_h - centre, rear_h - centre
         most = kernels.ROUNDS * kernels.NEW_PAIRS + kernels.MOST_PAIRS
         with np.errstate(over="ignore", invalid="ignore"):  # such products are not used
-            products = negative @ negative.T, negative @ positive.T, positive @ positive.T
+            products = front @ front.T, front @ rear.T, rear @ rear.T
         return kernels.Space(
-            np.ascontiguousarray(self.negative_h),
-            np.ascontiguousarray(self.positive_h),
+            front_h,
+            rear_h,
             self.n,
-            self.p,
+            np.concatenate([self.n_high, self.p[some]]),
             self.negative_slack,
-            self.positive_slack,
+            np.concatenate([self.negative_slack, self.positive_slack[some]]),
             *products,
             np.array([sum_error(1.0, n) for n in range(most + 1)]),
-            float(rounded_down(1.0, 4 * self.negative_h.shape[1] + 64)),
+            float(rounded_down(1.0, 4 * front_h.shape[1] + 64)),
         )
 
 
@@ -89,10 +99,13 @@ class BranchAndBound:
         self.settled = min(upper, ceiling, graph.rest)  # the smallest bound among what will not be refined further
         self.leaves: list[FloatArray] = []  # moves that fulfil a complete decision: starts for an attack
         self.refined = 0
-        self._space = local.space()
+        finite = np.flatnonzero(np.isfinite(local.p))
+        self._some = finite[np.argsort(local.p[finite], kind="stable")[:FIRST_POSITIVES]]
+        self._space = local.space(self._some)
+        self._dual = float(dual_norm(local.norm))
         self._graph = _compiled_graph(graph, cases)
         room = FIRST_ROOM + len(cases)
-        self._nodes = _room_for(room, len(local.n), len(local.p))
+        self._nodes = _room_for(room, len(local.n))
         self._heap, self._free = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         self._counts = np.zeros(4, dtype=np.int64)
         everyone = np.full(self._nodes.pool.shape[1], ~np.uint64(0))
@@ -121,16 +134,13 @@ class BranchAndBound:
 
     def _run_compiled(self, most: int) -> None:
         arrays = self._space, self._graph, self._nodes, self._heap, self._counts, self._free
-        status, settled, refined, node = kernels.run(*arrays, self.upper, self.settled, most)
-        self.settled = float(settled)
+        status, refined, node = kernels.run(*arrays, self.upper, self.settled, most)
         self.refined += int(refined)
         if status == kernels.SOLVE:
             self._refine(node)
         elif node >= 0:
             found = self._solve(self._pairs_of(node))
-            if found is not None:
-                self.leaves.append(found[0])
-            kernels.release(self._counts, self._free, node)
+            self._complete(node, None if found is None else found[0])
 
     def _push_root(self, number: int, everyone: NDArray[np.uint64]) -> None:
         nodes, graph = self._nodes, self._graph
@@ -150,7 +160,7 @@ class BranchAndBound:
         needed = int(self._counts[1]) + SLICE * (9 + int(self._graph.cases[:, 0].max()))
         if needed < room:
             return
-        more = _room_for(2 * needed, len(self.local.n), len(self.local.p))
+        more = _room_for(2 * needed, len(self.local.n))
         for name in nodes._fields:
             getattr(more, name)[:room] = getattr(nodes, name)
         self._nodes = more
@@ -169,14 +179,41 @@ class BranchAndBound:
             front, back = self._keys(delta)
             arrays = self._space, self._graph, nodes, self._heap, self._counts, self._free
             if kernels.expand(*arrays, node, self.settled, front, back):
-                self.leaves.append(delta)
-                self.settled = min(self.settled, float(nodes.lower[node]))
+                self._complete(node, delta)
+                return
         kernels.release(self._counts, self._free, node)
 
+    def _complete(self, node: int, delta: FloatArray | None) -> None:
+        """A complete decision and its move: open again where positives that were left out are ahead, else done."""
+        if delta is not None:
+            if self._add_positives(node, delta):
+                kernels.push(self._nodes, self._heap, self._counts, node)
+                return
+            self.leaves.append(delta)
+        self.settled = min(self.settled, float(self._nodes.lower[node]))
+        kernels.release(self._counts, self._free, node)
+
+    def _add_positives(self, node: int, delta: FloatArray) -> bool:
+        """Let those come in that are ahead of w after a move, if they are too many."""
+        local, (front, back) = self.local, self._keys(delta)
+        last = front[_members(self._nodes.w[node])].max()
+        limit = last - kernels.BLOCKS * abs(last)
+        keys = local.p - 2 * (local.positive_h @ delta)
+        keys[self._some] = np.inf
+        new = np.flatnonzero(keys < limit)
+        ahead = len(new) + int(np.count_nonzero(back[len(front) :] < limit))
+        room = MOST_POSITIVES - len(self._some)
+        if ahead <= self._graph.cases[self._nodes.case[node], 0] or not len(new) or not room:
+            return False
+        new = new[np.argsort(keys[new], kind="stable")[: min(room, MORE_POSITIVES)]]
+        self._some = np.append(self._some, new)
+        self._space = local.space(self._some)
+        return True
+
     def _keys(self, delta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """d(x + δ, ·) of the negatives and of the positives, less what is common to all."""
-        local = self.local
-        return local.n - 2 * (local.negative_h @ delta), local.p - 2 * (local.positive_h @ delta)
+        """d(x + δ, ·) of those in front and in the rear, less what is common to all."""
+        space = self._space
+        return space.n - 2 * (space.front_h @ delta), space.p - 2 * (space.rear_h @ delta)
 
     def _pairs_of(self, node: int) -> Pairs:
         return [(int(j), int(i)) for j, i in self._nodes.pairs[node, : self._nodes.n_pairs[node]]]
@@ -184,7 +221,9 @@ class BranchAndBound:
     def _relax(self, node: int) -> tuple[FloatArray | None, float, Pairs]:
         """The smallest move with all of W ahead of all of F, a valid bound on its size, and the binding pairs."""
         delta = np.zeros(self.local.negative_h.shape[1])
-        w, behind = _members(self._nodes.w[node]), _members(self._nodes.behind[node])
+        w, behind = _members(self._nodes.w[node]), np.empty(len(self._space.p), dtype=np.int64)
+        complete = len(w) == self._graph.cases[self._nodes.case[node], 3]
+        behind = behind[: kernels.rear_of(self._space, self._nodes, node, complete, behind)]
         if not len(w) or not len(behind):
             return delta, 0.0, []
         pairs = self._pairs_of(node)
@@ -220,9 +259,9 @@ class BranchAndBound:
 
     def _solve(self, pairs: Pairs) -> tuple[FloatArray, FloatArray] | None:
         """δ and multipliers of the relaxation; None where a contradiction proves it impossible."""
-        local = self.local
+        space = self._space
         j, i = np.reshape(np.array(pairs, dtype=np.intp), (-1, 2)).T
-        normals, offsets = local.negative_h[j] - local.positive_h[i], (local.n[j] - local.p[i]) / 2
+        normals, offsets = space.front_h[j] - space.rear_h[i], (space.n[j] - space.p[i]) / 2
         lengths = np.maximum(np.linalg.norm(normals, axis=1), TINY)
         if float(offsets.max(initial=0.0)) <= 0:
             return np.zeros(normals.shape[1]), np.zeros(len(pairs))
@@ -232,10 +271,10 @@ class BranchAndBound:
             alone = (np.arange(len(pairs)) == scaled.argmax()).astype(np.float64)
             proved = self.dual_bound(pairs, alone) >= self.settled
             return None if proved else (np.zeros(normals.shape[1]), alone)
-        if local.norm == 2:
+        if self.local.norm == 2:
             delta, multipliers, feasible = least_distance(unit, scaled)
         else:
-            delta, multipliers, feasible = least_distance_by_program(unit, scaled, local.norm)
+            delta, multipliers, feasible = least_distance_by_program(unit, scaled, self.local.norm)
         multipliers = multipliers / lengths
         if not feasible:  # believed only if the multipliers prove it
             if self.dual_bound(pairs, multipliers) >= self.settled:
@@ -246,9 +285,7 @@ class BranchAndBound:
     def dual_bound(self, pairs: Pairs, multipliers: FloatArray) -> float:
         """Any weights merge the half-spaces into one; its distance, rounded down, is a valid bound."""
         listed = np.reshape(np.array(pairs, dtype=np.int16), (-1, 2))
-        return float(
-            kernels.dual_bound(self._space, listed, len(pairs), multipliers, float(dual_norm(self.local.norm)))
-        )
+        return float(kernels.dual_bound(self._space, listed, len(pairs), multipliers, self._dual))
 
 
 def _compiled_graph(graph: PairGraph, cases: list[Case]) -> kernels.Graph:
@@ -266,8 +303,9 @@ def _compiled_graph(graph: PairGraph, cases: list[Case]) -> kernels.Graph:
     )
 
 
-def _room_for(nodes: int, n_negatives: int, n_positives: int) -> kernels.Nodes:
-    sets = [np.zeros((nodes, (count + 63) // 64), dtype=np.uint64) for count in (n_negatives, n_positives)]
+def _room_for(nodes: int, n_negatives: int) -> kernels.Nodes:
+    counts = n_negatives, n_negatives + MOST_POSITIVES
+    sets = [np.zeros((nodes, (count + 63) // 64), dtype=np.uint64) for count in counts]
     return kernels.Nodes(
         lower=np.zeros(nodes),
         serial=np.zeros(nodes, dtype=np.int64),

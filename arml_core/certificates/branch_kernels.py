@@ -33,19 +33,22 @@ DONE, SOLVE = 0, 1
 class Space(NamedTuple):
     """The half-spaces around one test point, and the products of their vectors (centred), which only steer.
 
+    In front are negatives; in the rear the same negatives, because one that is not among the neighbours stays behind
+    those that are, and after them positives.
+
     `sum_error[n]` bounds the error of a sum of n terms, relative to their magnitudes; `rounding` is a factor that
     covers the rounding of a quotient of norms.
     """
 
-    negative_h: FloatArray
-    positive_h: FloatArray
+    front_h: FloatArray
+    rear_h: FloatArray
     n: FloatArray
     p: FloatArray
-    negative_slack: FloatArray
-    positive_slack: FloatArray
-    negative_products: FloatArray
+    front_slack: FloatArray
+    rear_slack: FloatArray
+    front_products: FloatArray
     mixed_products: FloatArray
-    positive_products: FloatArray
+    rear_products: FloatArray
     sum_error: FloatArray
     rounding: float
 
@@ -66,8 +69,8 @@ class Graph(NamedTuple):
 class Nodes(NamedTuple):
     """Partial decisions, a row each: `lower` bounds the radius of every way to complete it.
 
-    `pool` are the negatives not ruled out, `w` those taken; `inside` and `behind` are the positives that may be ahead
-    and that must stay behind; `pairs` are the constraints that were binding.
+    `pool` are the negatives not ruled out, `w` those taken; `inside` are the positives that may be ahead, `behind` the
+    rows of the rear that must stay behind; `pairs` are the constraints that were binding.
     """
 
     lower: FloatArray
@@ -107,6 +110,21 @@ def members(bits: Any, count: int, out: IntArray) -> int:
         if has(bits, k):
             out[n] = k
             n += 1
+    return n
+
+
+@_compiled
+def rear_of(space: Any, nodes: Any, node: int, complete: bool, out: IntArray) -> int:
+    """Write the rows that must stay behind w into `out`: those decided so, and every other negative once w is complete.
+
+    W is the set of all negatives among the neighbours, so what is not in it is farther away.
+    """
+    n = members(nodes.behind[node], len(space.p), out)
+    if complete:
+        for j in range(len(space.n)):
+            if not has(nodes.w[node], j) and not has(nodes.behind[node], j):
+                out[n] = j
+                n += 1
     return n
 
 
@@ -228,7 +246,7 @@ def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any, dual: float) ->
         largest = max(largest, multipliers[k])
     if largest == 0:
         return 0.0
-    width = space.negative_h.shape[1]
+    width = space.front_h.shape[1]
     merged = np.zeros(width)
     above, magnitude, below, entries = 0.0, 0.0, 0.0, 0.0
     for k in range(n):
@@ -239,8 +257,8 @@ def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any, dual: float) ->
         term = weight * ((space.n[j] - space.p[i]) / 2)
         above += term
         magnitude += abs(term)
-        below += weight * (space.negative_slack[j] + space.positive_slack[i])
-        front, back, total = space.negative_h[j], space.positive_h[i], 0.0
+        below += weight * (space.front_slack[j] + space.rear_slack[i])
+        front, back, total = space.front_h[j], space.rear_h[i], 0.0
         for d in range(width):
             entry = front[d] - back[d]
             merged[d] += weight * entry
@@ -369,9 +387,9 @@ def keys_after(space: Any, pairs: Any, n: int, multipliers: Any, front: Any, bac
             continue
         j, i = pairs[k, 0], pairs[k, 1]
         for a in range(len(front)):
-            front[a] -= weight * (space.negative_products[j, a] - space.mixed_products[a, i])
+            front[a] -= weight * (space.front_products[j, a] - space.mixed_products[a, i])
         for b in range(len(back)):
-            back[b] -= weight * (space.mixed_products[j, b] - space.positive_products[i, b])
+            back[b] -= weight * (space.mixed_products[j, b] - space.rear_products[i, b])
 
 
 @_compiled
@@ -415,13 +433,13 @@ def _solve(space: Any, pairs: Any, n: int, multipliers: Any) -> int:
         for b in range(a + 1):
             jb, ib = pairs[b, 0], pairs[b, 1]
             gram[a, b] = (
-                space.negative_products[ja, jb]
+                space.front_products[ja, jb]
                 - space.mixed_products[ja, ib]
                 - space.mixed_products[jb, ia]
-                + space.positive_products[ia, ib]
+                + space.rear_products[ia, ib]
             )
             gram[b, a] = gram[a, b]
-        own = space.negative_products[ja, ja] + space.positive_products[ia, ia]
+        own = space.front_products[ja, ja] + space.rear_products[ia, ia]
         if not gram[a, a] > 1e-9 * own:
             return -1  # the two all but coincide: products have lost what tells them apart
         lengths[a] = np.sqrt(gram[a, a])
@@ -565,7 +583,7 @@ def expand(
     """Branch on a relaxed node by the keys after its move; True where its decision is complete."""
     case = graph.cases[nodes.case[node]]
     m, c, t, negatives = case[0], case[1], case[2], case[3]
-    n_negatives, n_positives = len(front), len(back)
+    n_negatives, n_rear = len(front), len(back)
     w = np.empty(n_negatives, dtype=np.int64)
     n_w = members(nodes.w[node], n_negatives, w)
     capacity = m
@@ -576,7 +594,7 @@ def expand(
         for k in range(1, n_w):
             last = max(last, front[w[k]])
         nearest, n_ahead = np.empty(capacity + 1, dtype=np.int64), 0
-        for b in range(n_positives):  # the nearest of the undecided positives that are ahead of some of w
+        for b in range(n_negatives, n_rear):  # the nearest of the undecided positives that are ahead of some of w
             if not back[b] < last - BLOCKS * (abs(last) + 1e-300):
                 continue
             if has(nodes.inside[node], b) or has(nodes.behind[node], b):
@@ -623,6 +641,7 @@ def expand(
             put(nodes.w[child], best)
         else:
             drop(nodes.pool[child], best)
+            put(nodes.behind[child], best)
         start, stop = graph.first_value[m], graph.first_value[m + 1]
         bound = clique_bound(
             graph.weight,
@@ -646,14 +665,14 @@ def expand(
 def run(
     space: Any, graph: Any, nodes: Any, heap: Any, counts: Any, free: Any, upper: float, settled: float, most: int
 ) -> Any:
-    """Refine up to `most` nodes in ℓ2. Returns (status, settled, refined, node).
+    """Refine up to `most` nodes in ℓ2. Returns (status, refined, node).
 
     With the status SOLVE the node has lost digits here and is to be relaxed with care; with DONE, node ≥ 0 is a
-    complete decision whose move was found, and `settled` already takes it into account.
+    complete decision whose move was found.
     """
-    n_negatives, n_positives = len(space.n), len(space.p)
-    front, back = np.empty(n_negatives), np.empty(n_positives)
-    w, behind = np.empty(n_negatives, dtype=np.int64), np.empty(n_positives, dtype=np.int64)
+    n_negatives, n_rear = len(space.n), len(space.p)
+    front, back = np.empty(n_negatives), np.empty(n_rear)
+    w, behind = np.empty(n_negatives, dtype=np.int64), np.empty(n_rear, dtype=np.int64)
     refined = 0
     room = nodes.lower.shape[0] - 8 - graph.cases[:, 0].max()
     while counts[0] and refined < most and counts[1] - counts[2] < room:
@@ -662,16 +681,17 @@ def run(
             break
         node = pop(nodes, heap, counts)
         refined += 1
-        n_w, n_behind = members(nodes.w[node], n_negatives, w), members(nodes.behind[node], n_positives, behind)
+        n_w = members(nodes.w[node], n_negatives, w)
+        n_behind = rear_of(space, nodes, node, n_w == graph.cases[nodes.case[node], 3], behind)
         how, lower, n_pairs = relax(
             space, w[:n_w], behind[:n_behind], settled, nodes.pairs[node], nodes.n_pairs[node], front, back
         )
         if how < 0:
-            return SOLVE, settled, refined, node
+            return SOLVE, refined, node
         nodes.n_pairs[node] = n_pairs
         nodes.lower[node] = max(nodes.lower[node], lower)
         is_open = how and nodes.lower[node] < settled
         if is_open and expand(space, graph, nodes, heap, counts, free, node, settled, front, back):
-            return DONE, min(settled, nodes.lower[node]), refined, node
+            return DONE, refined, node
         release(counts, free, node)
-    return DONE, settled, refined, -1
+    return DONE, refined, -1

@@ -44,7 +44,9 @@ class PairGraph:
         for start in blocks:
             part = np.arange(start, min(start + BLOCK, n))
             self.weight[part] = self._pair_weights(triplets, offsets, normals, near, place, part, depth)
-        single = -np.sort(-np.maximum(offsets, 0.0), axis=1)[:, :depth]
+        single = np.zeros((n, depth))
+        largest = -np.sort(-np.maximum(offsets, 0.0), axis=1)[:, :depth]
+        single[:, : largest.shape[1]] = largest  # beyond, no positive is left to hold it back
         self.weight[np.arange(n), np.arange(n)] = single
         own = np.maximum(single[:, None, :], single[None, :, :])
         self.weight = np.maximum(self.weight, own)  # beating both costs at least as much as beating the dearer one

@@ -35,9 +35,9 @@ from .triplet_rows import TripletRows
 if TYPE_CHECKING:
     from .branch import BranchAndBound
 
+JUST_MORE = 1e-6  # of the upper side: above a radius by so much, a proof is as good as at it; above 0 it can be found
 LIST_WIDTH = 1024
 MOST_SCREENED = 4096  # negatives whose bounds are sharpened, of which the best are listed
-POSITIVES = 256
 FAR = 100.0  # widths of the data: how far the plane is searched where nothing is known to flip
 ANGLES, SIZES = 32, 32  # of the first look around
 MOST_CROSSED = 8
@@ -94,7 +94,10 @@ class PointSearch:
         if self.at is None:
             return np.inf
         undecided = [radius for radius in self.at if self.lower <= radius < self.upper]
-        return float(np.nextafter(max(undecided), np.inf)) if undecided else 0.0
+        if not undecided:
+            return 0.0
+        more = JUST_MORE * self.upper if np.isfinite(self.upper) else 0.0
+        return min(self.upper, float(np.nextafter(max(undecided) + more, np.inf)))
 
     def _try(self, start: FloatArray | None) -> None:
         found = self.attack(self.triplets, self.points, self.member, start)
@@ -211,7 +214,7 @@ class PointSearch:
         references = self.triplets.references
         counts = references.counts - np.bincount(references.label[self.exclude], minlength=references.n_classes)
         cases = votes_cases(self.label, self.points.n_neighbors, counts)
-        if any(case.m >= counts[self.label] for case in cases):
+        if not cases or not counts[self.label]:
             return
         places = references.rank[self.exclude][None] if len(self.exclude) else None
         rows = TripletRows(self.triplets, self.x.astype(np.float64)[None], self.label, places)
@@ -230,13 +233,19 @@ class PointSearch:
     def _prepare(self, rows: TripletRows, cases: list[Case], places: IntArray | None) -> BranchAndBound | None:
         from .branch import BranchAndBound, HalfSpaces  # half a second of import for those who search
 
-        triplets = self.triplets
+        triplets, ceiling = self.triplets, self._ceiling()
         depth = max(case.m for case in cases) + 1
-        ceiling = self._ceiling()
-        screening = Screening(triplets, rows, depth - 1, places)
-        limit = screening.limit_of(MOST_SCREENED, np.array([min(self.upper, ceiling)]))
-        found = screening.candidates(np.arange(1), LIST_WIDTH, below=limit)
-        promising = int(np.count_nonzero(found.bound[0] < min(self.upper, ceiling)))
+        n_positives = int(np.count_nonzero(np.isfinite(rows.p_high[0])))
+        screening = Screening(triplets, rows, min(depth, n_positives) - 1, places)
+        if depth > n_positives:  # with every positive inside, only other negatives hold a negative back
+            found = screening.candidates(np.arange(1), len(triplets.references))
+            promising = int(np.count_nonzero(np.isfinite(found.bound[0])))
+            if promising > MOST_NEGATIVES:
+                return None
+        else:
+            limit = screening.limit_of(MOST_SCREENED, np.array([min(self.upper, ceiling)]))
+            found = screening.candidates(np.arange(1), LIST_WIDTH, below=limit)
+            promising = int(np.count_nonzero(found.bound[0] < min(self.upper, ceiling)))
         count = min(promising, MOST_NEGATIVES)
         following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed
         rest = float(following.min(initial=found.rest[0]))
@@ -246,16 +255,14 @@ class PointSearch:
         place = found.place[0][:count]
         graph = PairGraph(triplets, rows, 0, place, depth, rest)
         n, n_error = rows.negative_distances(np.zeros(count, dtype=np.intp), place)
-        nearest = np.argsort(rows.p_high[0])[:POSITIVES]
-        nearest = nearest[np.isfinite(rows.p_high[0][nearest])]
-        positives = nearest + rows.positives.start
         local = HalfSpaces(
             triplets.h[place],
-            triplets.h[positives],
+            triplets.h[rows.positives],
             n - n_error,
-            rows.p_high[0][nearest],
+            n + n_error,
+            rows.p_high[0],
             triplets.h_slack[place],
-            triplets.h_slack[positives],
+            triplets.h_slack[rows.positives],
             triplets.threat.norm,
         )
         return BranchAndBound(local, graph, cases, self.upper, ceiling)

@@ -182,11 +182,13 @@ def test_pair_weights_survive_duplicates_and_a_singular_metric(seed):
 def test_multipliers_that_overflow_prove_nothing(multipliers):
     """A bound that is not a number must not be taken for a large one."""
     far = np.array([[1e200, 0.0], [-1e200, 1.0]])
-    local = HalfSpaces(far, np.zeros((1, 2)), np.array([4.0, 2.0]), np.zeros(1), np.zeros(2), np.zeros(1), 2.0)
+    local = HalfSpaces(
+        far, np.zeros((1, 2)), np.array([4.0, 2.0]), np.array([4.0, 2.0]), np.zeros(1), np.zeros(2), np.zeros(1), 2.0
+    )
     graph = SimpleNamespace(rest=np.inf, weight=np.zeros((2, 2, 1)), classes=np.ones(2, dtype=np.intp))
     search = BranchAndBound(local, graph, [], np.inf)
-    assert 0 <= search.dual_bound([(0, 0), (1, 0)], np.array(multipliers)) < 1e-180  # far below the truth
-    one = search.dual_bound([(0, 0)], np.array([1e-200]))
+    assert 0 <= search.dual_bound([(0, 2), (1, 2)], np.array(multipliers)) < 1e-180  # far below the truth
+    one = search.dual_bound([(0, 2)], np.array([1e-200]))
     assert one == pytest.approx(2e-200, rel=1e-9)  # n / 2 over the length of the normal
 
 
@@ -225,9 +227,62 @@ def test_more_ways_to_flip_than_there_was_room_for(monkeypatch):
 def test_what_all_but_contradicts_itself_is_not_called_impossible():
     """Two half-spaces that look away from each other meet far out: what looks like a contradiction is none."""
     negative_h, nothing = np.array([[1.0, 0.0], [-1.0, 1e-7]]), np.zeros((1, 2))
-    local = HalfSpaces(negative_h, nothing, np.full(2, 2.0), np.zeros(1), np.zeros(2), np.zeros(1), 2.0)
-    pairs, front, back = np.zeros((branch_kernels.MOST_PAIRS, 2), dtype=np.int16), np.empty(2), np.empty(1)
+    local = HalfSpaces(
+        negative_h, nothing, np.full(2, 2.0), np.full(2, 2.0), np.zeros(1), np.zeros(2), np.zeros(1), 2.0
+    )
+    pairs, front, back = np.zeros((branch_kernels.MOST_PAIRS, 2), dtype=np.int16), np.empty(2), np.empty(3)
     for settled in (1e9, np.inf):
-        both = np.arange(2), np.arange(1)
-        _, lower, _ = branch_kernels.relax(local.space(), *both, settled, pairs, 0, front, back)
+        both = np.arange(2), np.array([2])
+        _, lower, _ = branch_kernels.relax(
+            local.space(np.zeros(1, dtype=np.intp)), *both, settled, pairs, 0, front, back
+        )
         assert lower <= 2e7 * (1 + 1e-6)  # (1, 2e7) is in both
+
+
+def on_a_line(places, classes, k):
+    """Rows on a line in three dimensions; the other two change nothing."""
+    X = np.zeros((len(places), 3))
+    X[:, 0] = places
+    return MahalanobisKNN(k).fit(X, np.array(classes))
+
+
+def test_an_undecided_row_is_not_held_back():
+    """Putting every row that is not chosen behind the chosen ones would "prove" 1.6 here; the truth is 1."""
+    knn = on_a_line([0.0, 0.5, -0.6, 1.2, 2.0], [2, 2, 1, 1, 0], 3)
+    found = knn.certify(np.zeros((1, 3)), method="search", budget=20.0)
+    assert found.lower[0] == pytest.approx(1.0, rel=1e-6)
+    assert found.lower[0] <= 1.0 <= found.upper[0]
+
+
+def test_rows_of_other_classes_hold_each_other_back():
+    """Two of five neighbours agree; for more of class 1 to come in, those of classes 2 and 3 have to go out."""
+    places, classes = [0.1, -0.1, 0.2, -0.2, 0.3, 2.0, 2.4], [0, 0, 1, 2, 3, 1, 1]
+    knn = on_a_line(places, classes, 5)
+    x = np.zeros((1, 3))
+    assert knn.certify(x, method="votes").lower[0] == 0
+    found = knn.certify(x, method="search", budget=20.0)
+    moves = np.linspace(-3, 3, 60_001)
+    flips = knn.predict(np.column_stack([moves, 0 * moves, 0 * moves])) != knn.predict(x)[0]
+    truth = np.abs(moves[flips]).min()
+    assert truth > 0.5
+    assert found.lower[0] == pytest.approx(truth, abs=1e-4)
+    assert found.lower[0] <= truth
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("seed", seeds(10))
+def test_many_classes_on_a_line(seed, norm):
+    """Every tie and every order of up to six classes, against the truth on a fine grid."""
+    rng = np.random.default_rng(seed)
+    n, n_classes = int(rng.integers(8, 14)), int(rng.integers(3, 7))
+    places, classes = np.round(rng.normal(size=n), 1), rng.integers(0, n_classes, n)
+    knn = on_a_line(places, classes, int(rng.integers(2, 7)))
+    x = np.zeros((1, 3))
+    found = knn.certify(x, method="search", threat=ThreatModel(norm), budget=5.0)
+    moves = np.arange(-6000, 6001) / 1000.0  # changes of order lie at multiples of 0.05
+    between = np.concatenate([moves, moves + 0.0005])
+    flips = knn.predict(np.column_stack([between, 0 * between, 0 * between])) != knn.predict(x)[0]
+    truth = np.abs(between[flips]).min(initial=np.inf)
+    assert found.lower[0] <= truth + 1e-9
+    if np.isfinite(truth):
+        assert found.lower[0] >= truth - 0.001
