@@ -1,4 +1,4 @@
-"""The triplet problem inside a box: the closest point of a half-space when x + δ must stay within limits.
+"""The smallest move inside a box: into one half-space in closed form, into several by a small program.
 
 ``min ‖δ‖`` subject to ``vᵀδ ≥ b`` and ``-down ≤ δ ≤ up``. Moving a feature only ever helps in the direction of
 its v, so with ``c`` the room in that direction the problem is one-dimensional: all features move together until
@@ -8,10 +8,23 @@ largest |v| first (a fractional knapsack). Each is solved exactly by sorting the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..numerics.arrays import FloatArray
 from ..numerics.error_bounds import LARGEST, UNDERFLOW, rounded_down
+from ..numerics.smallest import compiled
+
+NEWTON_STEPS = 40
+HALVINGS = 30
+REGULARISED = 1e-10
+CLOSE = 1e-10  # of the offsets: so far a constraint may be missed
+
+
+def rounding_in_box(n_features: int) -> float:
+    """A factor that covers the rounding of sums over the features."""
+    return float(rounded_down(1.0, 4 * n_features + 16))
 
 
 def boxed_distance(
@@ -25,56 +38,163 @@ def boxed_distance(
     b : (n,) positive offsets.
     room : (down, up), each (D,), how far each feature may fall and rise.
     """
-    down, up = room
-    slope = np.abs(v) + v_error  # in favour of the attacker, as are the limits where the sign is in doubt
-    limit = np.where(v > 0, up, down)
-    limit = np.where(np.abs(v) <= v_error, np.maximum(up, down), limit)
-    limit = np.where(slope == 0, 0.0, limit)
-    scale = np.ldexp(1.0, np.frexp(slope.max(axis=1))[1])
-    slope = np.where(slope > 0, np.maximum(slope / scale[:, None], UNDERFLOW), 0.0)  # squares stay in range
-    with np.errstate(over="ignore"):
-        target = rounded_down(b / scale, 4 * v.shape[1] + 16)
-    if norm == 1:
-        return _knapsack(slope, limit, target)
-    return _together(slope, limit, target, euclidean=norm == 2)
+    down, up = (np.ascontiguousarray(side, dtype=np.float64) for side in room)
+    return np.asarray(_distances(v, v_error, b, down, up, float(norm), rounding_in_box(v.shape[1])))
 
 
-def _together(slope: FloatArray, limit: FloatArray, target: FloatArray, euclidean: bool) -> FloatArray:
+@compiled
+def _distances(v: Any, error: Any, b: Any, down: Any, up: Any, norm: float, rounding: float) -> Any:
+    result = np.empty(len(v))
+    for row in range(len(v)):
+        result[row] = distance_in_box(v[row], error[row], b[row], down, up, norm, rounding)
+    return result
+
+
+@compiled
+def distance_in_box(v: Any, error: Any, b: float, down: Any, up: Any, norm: float, rounding: float) -> float:
+    """The same for one half-space."""
+    n = len(v)
+    slope, limit = np.empty(n), np.empty(n)
+    largest = 0.0
+    for d in range(n):
+        slope[d] = abs(v[d]) + error[d]  # in favour of the attacker, as is the limit where the sign is in doubt
+        limit[d] = max(up[d], down[d]) if abs(v[d]) <= error[d] else up[d] if v[d] > 0 else down[d]
+        largest = max(largest, slope[d])
+    if largest == 0:
+        return np.inf
+    scale = 2.0 ** np.ceil(np.log2(largest))
+    scale = scale if 0 < scale < np.inf else largest
+    for d in range(n):
+        slope[d] = max(slope[d] / scale, UNDERFLOW) if slope[d] > 0 else 0.0  # squares stay in range
+        limit[d] = limit[d] if slope[d] > 0 else 0.0
+    target = rounding * (b / scale)
+    return float(
+        rounding * (_empty_features(slope, limit, target) if norm == 1 else _together(slope, limit, target, norm))
+    )
+
+
+@compiled
+def _together(slope: Any, limit: Any, target: float, norm: float) -> float:
     """ℓ2 and ℓ∞: δ_d = min(λ·speed_d, limit_d) with speed = slope for ℓ2 and 1 for ℓ∞."""
-    speed = slope if euclidean else np.ones_like(slope)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        stops = np.where(slope > 0, limit / speed, 0.0)
-    order = np.argsort(stops, axis=1)
-    slope, limit, stops, speed = (np.take_along_axis(a, order, axis=1) for a in (slope, limit, stops, speed))
-    finite_limit = np.where(np.isfinite(limit), limit, 0.0)  # a feature without a limit never stops
-    stopped_gain = _shifted_cumsum(slope * finite_limit)  # (n, D): gain of the features stopped before each
-    stopped_size = _shifted_cumsum(np.minimum(finite_limit, LARGEST) ** 2)
-    rate = np.cumsum((slope * speed)[:, ::-1], axis=1)[:, ::-1]  # of the features still moving
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        reached = stopped_gain + np.where(rate > 0, stops * rate, 0.0) >= target[:, None]
-    at = np.argmax(reached, axis=1)[:, None]
-    gain, size, remaining = (np.take_along_axis(a, at, axis=1)[:, 0] for a in (stopped_gain, stopped_size, rate))
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        step = np.maximum(target - gain, 0.0) / remaining
-        length = np.hypot(np.sqrt(size), step * np.sqrt(remaining)) if euclidean else step
-    return np.where(reached.any(axis=1), rounded_down(length, slope.shape[1] + 16), np.inf)
+    n = len(slope)
+    rate, free = 0.0, True
+    for d in range(n):
+        rate += slope[d] * (slope[d] if norm == 2 else 1.0)
+    for d in range(n):
+        free = free and target / rate * (slope[d] if norm == 2 else 1.0) <= limit[d]
+    if free:  # no limit is hit: the common case
+        return float(target / rate * (np.sqrt(rate) if norm == 2 else 1.0))
+    stops = np.empty(n)
+    for d in range(n):
+        stops[d] = (limit[d] / slope[d] if norm == 2 else limit[d]) if slope[d] > 0 else 0.0
+    order = np.argsort(stops)
+    rates = np.zeros(n + 1)  # of the features still moving, summed from the end: they lose no digits to those stopped
+    for k in range(n - 1, -1, -1):
+        d = order[k]
+        rates[k] = rates[k + 1] + slope[d] * (slope[d] if norm == 2 else 1.0)
+    gain, size = 0.0, 0.0
+    for k in range(n):
+        d = order[k]
+        if rates[k] > 0 and gain + stops[d] * rates[k] >= target:
+            step = max(target - gain, 0.0) / rates[k]
+            return float(np.hypot(np.sqrt(size), step * np.sqrt(rates[k])) if norm == 2 else step)
+        gain += slope[d] * limit[d]
+        size += min(limit[d], LARGEST) ** 2
+    return np.inf
 
 
-def _knapsack(slope: FloatArray, limit: FloatArray, target: FloatArray) -> FloatArray:
-    order = np.argsort(-slope, axis=1)
-    slope, limit = np.take_along_axis(slope, order, axis=1), np.take_along_axis(limit, order, axis=1)
-    before = _shifted_cumsum(np.where(np.isfinite(limit), slope * np.where(np.isfinite(limit), limit, 0.0), 0.0))
-    spent = _shifted_cumsum(np.where(np.isfinite(limit), limit, 0.0))
-    with np.errstate(over="ignore", invalid="ignore"):
-        reached = before + np.where(slope > 0, slope * limit, 0.0) >= target[:, None]
-    at = np.argmax(reached, axis=1)[:, None]
-    gain, size, rate = (np.take_along_axis(a, at, axis=1)[:, 0] for a in (before, spent, slope))
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        length = size + np.maximum(target - gain, 0.0) / rate
-    return np.where(reached.any(axis=1), rounded_down(length, slope.shape[1] + 16), np.inf)
+@compiled
+def _empty_features(slope: Any, limit: Any, target: float) -> float:
+    gain, size = 0.0, 0.0
+    for d in np.argsort(-slope):
+        if slope[d] == 0:
+            break
+        if gain + slope[d] * limit[d] >= target:
+            return float(size + max(target - gain, 0.0) / slope[d])
+        gain += slope[d] * limit[d]
+        size += limit[d]
+    return np.inf
 
 
-def _shifted_cumsum(values: FloatArray) -> FloatArray:
-    """The sum of all entries before each one."""
-    total: FloatArray = np.cumsum(values, axis=1)
-    return np.concatenate([np.zeros((len(values), 1)), total[:, :-1]], axis=1)
+@compiled
+def _value(normals: Any, offsets: Any, down: Any, up: Any, multipliers: Any, delta: Any) -> float:
+    """The dual objective of :func:`least_distance_in_box` at some multipliers; writes their δ."""
+    value = 0.0
+    delta[:] = 0.0
+    for k in range(len(offsets)):
+        if multipliers[k] != 0:
+            value += multipliers[k] * offsets[k]
+            for d in range(len(delta)):
+                delta[d] += multipliers[k] * normals[k, d]
+    for d in range(len(delta)):
+        pull = delta[d]
+        delta[d] = min(max(pull, -down[d]), up[d])
+        value -= (pull - delta[d] / 2) * delta[d]
+    return value
+
+
+@compiled
+def _newton_step(normals: Any, missing: Any, chosen: Any, down: Any, up: Any, delta: Any) -> Any:
+    """The change of the chosen multipliers that would make up for what is missing if no further limit were hit."""
+    count = len(chosen)
+    matrix, target = np.zeros((count, count)), np.empty(count)
+    for a in range(count):
+        target[a] = missing[chosen[a]]
+        for b in range(a + 1):
+            total = 0.0
+            for d in range(len(delta)):
+                if -down[d] < delta[d] < up[d]:
+                    total += normals[chosen[a], d] * normals[chosen[b], d]
+            matrix[a, b] = matrix[b, a] = total
+        matrix[a, a] += REGULARISED
+    return np.linalg.solve(matrix, target)
+
+
+@compiled
+def least_distance_in_box(normals: Any, offsets: Any, down: Any, up: Any, multipliers: Any, delta: Any) -> bool:
+    """Minimise ‖δ‖₂ subject to ``normals @ δ ≥ offsets`` (unit normals) inside the box, by Newton's method on the dual.
+
+    Writes δ and the multipliers it belongs to, starting from those given; returns whether it came to an end. What
+    multipliers prove does not depend on that.
+    """
+    n, width = normals.shape
+    scale = max(offsets.max(), 0.0)
+    value = _value(normals, offsets, down, up, multipliers, delta)
+    trial, trial_delta = np.empty(n), np.empty(width)
+    missing, chosen = np.empty(n), np.empty(n, np.int64)
+    for _ in range(NEWTON_STEPS):
+        count, worst = 0, 0.0
+        for k in range(n):
+            missing[k] = offsets[k] - (normals[k] * delta).sum()
+            if multipliers[k] > 0 or missing[k] > 0:
+                chosen[count] = k
+                count += 1
+                worst = max(worst, abs(missing[k]))
+        if worst <= CLOSE * scale:
+            return True
+        while True:  # without those that would only be pushed back to 0: what is left rises
+            step = _newton_step(normals, missing, chosen[:count], down, up, delta)
+            kept = 0
+            for a in range(count):
+                if multipliers[chosen[a]] > 0 or step[a] > 0:
+                    chosen[kept] = chosen[a]
+                    kept += 1
+            if kept == count:
+                break
+            count = kept
+        share, improved = 1.0, False
+        for _ in range(HALVINGS):
+            trial[:] = multipliers
+            for a in range(count):
+                trial[chosen[a]] = max(trial[chosen[a]] + share * step[a], 0.0)
+            found = _value(normals, offsets, down, up, trial, trial_delta)
+            if found > value:
+                improved = True
+                break
+            share /= 2
+        if not improved:
+            return False
+        value = found
+        multipliers[:] = trial
+        delta[:] = trial_delta
+    return False

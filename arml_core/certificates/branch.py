@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, IntArray
 from ..numerics.error_bounds import TINY, rounded_down, sum_error
-from ..threat import dual_norm
 from . import branch_kernels as kernels
 from .bounds import Case
+from .box import least_distance_in_box, rounding_in_box
 from .least_distance import least_distance, least_distance_by_program
 from .pairs import PairGraph
 
@@ -53,6 +53,7 @@ class HalfSpaces:
     negative_slack: FloatArray
     positive_slack: FloatArray
     norm: float
+    room: tuple[FloatArray, FloatArray] | None = None  # how far each feature may fall and rise
 
     def space(self, some: IntArray) -> kernels.Space:
         """The compiled loops' own, with `some` of the positives."""
@@ -73,6 +74,11 @@ class HalfSpaces:
             *products,
             np.array([sum_error(1.0, n) for n in range(most + 1)]),
             float(rounded_down(1.0, 4 * front_h.shape[1] + 64)),
+            float(self.norm),
+            self.room is not None,
+            np.empty(0) if self.room is None else np.ascontiguousarray(self.room[0]),
+            np.empty(0) if self.room is None else np.ascontiguousarray(self.room[1]),
+            rounding_in_box(front_h.shape[1]),
         )
 
 
@@ -83,7 +89,8 @@ class BranchAndBound:
     """The search for one test point.
 
     In ℓ2 the compiled loops do all of it, but for the few relaxations that are too ill-conditioned for them; in the
-    other norms each relaxation is a linear program, solved here.
+    other norms each relaxation is a linear program, solved here. A box changes the relaxation and what multipliers
+    prove; the pair graph goes without it, which only lowers its bounds.
 
     Parameters
     ----------
@@ -102,7 +109,6 @@ class BranchAndBound:
         finite = np.flatnonzero(np.isfinite(local.p))
         self._some = finite[np.argsort(local.p[finite], kind="stable")[:FIRST_POSITIVES]]
         self._space = local.space(self._some)
-        self._dual = float(dual_norm(local.norm))
         self._graph = _compiled_graph(graph, cases)
         room = FIRST_ROOM + len(cases)
         self._nodes = _room_for(room, len(local.n))
@@ -271,10 +277,13 @@ class BranchAndBound:
             alone = (np.arange(len(pairs)) == scaled.argmax()).astype(np.float64)
             proved = self.dual_bound(pairs, alone) >= self.settled
             return None if proved else (np.zeros(normals.shape[1]), alone)
-        if self.local.norm == 2:
-            delta, multipliers, feasible = least_distance(unit, scaled)
+        if self.local.norm != 2:
+            delta, multipliers, feasible = least_distance_by_program(unit, scaled, self.local.norm, self.local.room)
+        elif self.local.room is not None:
+            delta, multipliers, feasible = np.zeros(normals.shape[1]), np.zeros(len(pairs)), True
+            least_distance_in_box(unit, scaled, space.down, space.up, multipliers, delta)
         else:
-            delta, multipliers, feasible = least_distance_by_program(unit, scaled, self.local.norm)
+            delta, multipliers, feasible = least_distance(unit, scaled)
         multipliers = multipliers / lengths
         if not feasible:  # believed only if the multipliers prove it
             if self.dual_bound(pairs, multipliers) >= self.settled:
@@ -285,7 +294,7 @@ class BranchAndBound:
     def dual_bound(self, pairs: Pairs, multipliers: FloatArray) -> float:
         """Any weights merge the half-spaces into one; its distance, rounded down, is a valid bound."""
         listed = np.reshape(np.array(pairs, dtype=np.int16), (-1, 2))
-        return float(kernels.dual_bound(self._space, listed, len(pairs), multipliers, self._dual))
+        return float(kernels.dual_bound(self._space, listed, len(pairs), multipliers))
 
 
 def _compiled_graph(graph: PairGraph, cases: list[Case]) -> kernels.Graph:

@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, IntArray
+from .box import distance_in_box, least_distance_in_box
 
 MOST_PAIRS = 48  # constraints of one relaxation
 NEW_PAIRS = 6
@@ -37,7 +38,8 @@ class Space(NamedTuple):
     those that are, and after them positives.
 
     `sum_error[n]` bounds the error of a sum of n terms, relative to their magnitudes; `rounding` is a factor that
-    covers the rounding of a quotient of norms.
+    covers the rounding of a quotient of norms. Where it is `boxed`, features fall by at most `down` and rise by at most
+    `up`.
     """
 
     front_h: FloatArray
@@ -51,6 +53,11 @@ class Space(NamedTuple):
     rear_products: FloatArray
     sum_error: FloatArray
     rounding: float
+    norm: float
+    boxed: bool
+    down: FloatArray
+    up: FloatArray
+    box_rounding: float
 
 
 class Graph(NamedTuple):
@@ -234,10 +241,10 @@ def clique_bound(
 
 
 @_compiled
-def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any, dual: float) -> float:
+def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any) -> float:
     """Any weights merge the half-spaces of the first n `pairs` into one; its distance, rounded down, is a valid bound.
 
-    ‖·‖_dual is the norm of the merged normal. What is infinite or not a number proves nothing.
+    What is infinite or not a number proves nothing.
     """
     largest = 0.0
     for k in range(n):
@@ -266,13 +273,19 @@ def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any, dual: float) ->
         entries += weight * total
     above -= space.sum_error[n] * magnitude
     below += space.sum_error[n] * entries
-    if dual == 2:
-        below += np.sqrt((merged * merged).sum())
-    elif dual == 1:
-        below += np.abs(merged).sum()
-    else:
-        below += np.abs(merged).max()
     if not (above > 0 and below >= 0):
+        return 0.0
+    if space.boxed:  # the error of the merged normal is no larger in any of its entries
+        error = np.full(width, below)
+        found = distance_in_box(merged, error, above, space.down, space.up, space.norm, space.box_rounding)
+        return float(space.rounding * found)
+    if space.norm == 2:
+        below += np.sqrt((merged * merged).sum())
+    elif space.norm == 1:
+        below += np.abs(merged).max()
+    else:
+        below += np.abs(merged).sum()
+    if not below >= 0:
         return 0.0
     return space.rounding * (above / below) if below > 0 else np.inf
 
@@ -459,6 +472,67 @@ def _solve(space: Any, pairs: Any, n: int, multipliers: Any) -> int:
 
 
 @_compiled
+def solve_in_box(space: Any, pairs: Any, n: int, multipliers: Any, delta: Any) -> bool:
+    """δ and the multipliers of the first n pairs inside the box (ℓ2), from those given; False where rows coincide."""
+    normals, offsets, lengths = np.empty((n, len(delta))), np.empty(n), np.empty(n)
+    for k in range(n):
+        j, i = pairs[k, 0], pairs[k, 1]
+        normals[k] = space.front_h[j] - space.rear_h[i]
+        lengths[k] = np.sqrt((normals[k] * normals[k]).sum())
+        if not 1e-150 < lengths[k] < 1e150:
+            return False
+        normals[k] /= lengths[k]
+        offsets[k] = (space.n[j] - space.p[i]) / 2 / lengths[k]
+        if not abs(offsets[k]) < 1e150:
+            return False
+    scaled = multipliers[:n] * lengths
+    least_distance_in_box(normals, offsets, space.down, space.up, scaled, delta)
+    multipliers[:n] = scaled / lengths
+    return True
+
+
+@_compiled
+def relax_in_box(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, front: Any, back: Any) -> Any:
+    """As :func:`relax`, inside the box."""
+    front[:] = space.n
+    back[:] = space.p
+    lower = 0.0
+    multipliers, delta = np.zeros(MOST_PAIRS), np.zeros(space.front_h.shape[1])
+    if len(w) == 0 or len(behind) == 0:
+        return 1, lower, 0
+    for _ in range(ROUNDS):
+        if n:
+            if not solve_in_box(space, pairs, n, multipliers, delta):
+                return -1, lower, n
+            lower = max(lower, dual_bound(space, pairs, n, multipliers))
+            if lower == np.inf:
+                return 0, lower, 0
+            n = _keep_binding(pairs, n, multipliers)
+            front[:] = space.n - 2 * (space.front_h @ delta)
+            back[:] = space.p - 2 * (space.rear_h @ delta)
+            if lower >= settled:
+                break
+        before = n
+        n = add_violated(front, back, w, behind, pairs, n)
+        multipliers[before:n] = 0.0
+        if n == before:
+            break
+    return 1, lower, n
+
+
+@_compiled
+def _keep_binding(pairs: Any, n: int, multipliers: Any) -> int:
+    """Forget the pairs without weight; returns how many are left."""
+    kept = 0
+    for k in range(n):
+        if multipliers[k] > 0:
+            pairs[kept, 0], pairs[kept, 1] = pairs[k, 0], pairs[k, 1]
+            multipliers[kept] = multipliers[k]
+            kept += 1
+    return kept
+
+
+@_compiled
 def relax(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, front: Any, back: Any) -> Any:
     """The smallest move (ℓ2) with all of w ahead of all of behind.
 
@@ -476,16 +550,10 @@ def relax(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, f
             how = _solve(space, pairs, n, multipliers)
             if how < 0:
                 return -1, lower, n
-            lower = max(lower, dual_bound(space, pairs, n, multipliers, 2.0))
+            lower = max(lower, dual_bound(space, pairs, n, multipliers))
             if how == 0:  # believed only if the multipliers prove it
                 return (0, np.inf, 0) if lower >= settled else (-1, lower, n)
-            kept = 0
-            for k in range(n):
-                if multipliers[k] > 0:
-                    pairs[kept, 0], pairs[kept, 1] = pairs[k, 0], pairs[k, 1]
-                    multipliers[kept] = multipliers[k]
-                    kept += 1
-            n = kept
+            n = _keep_binding(pairs, n, multipliers)
             keys_after(space, pairs, n, multipliers, front, back)
             if lower >= settled:
                 break
@@ -683,9 +751,12 @@ def run(
         refined += 1
         n_w = members(nodes.w[node], n_negatives, w)
         n_behind = rear_of(space, nodes, node, n_w == graph.cases[nodes.case[node], 3], behind)
-        how, lower, n_pairs = relax(
-            space, w[:n_w], behind[:n_behind], settled, nodes.pairs[node], nodes.n_pairs[node], front, back
-        )
+        sets = w[:n_w], behind[:n_behind]
+        known = nodes.pairs[node], nodes.n_pairs[node]
+        if space.boxed:
+            how, lower, n_pairs = relax_in_box(space, *sets, settled, *known, front, back)
+        else:
+            how, lower, n_pairs = relax(space, *sets, settled, *known, front, back)
         if how < 0:
             return SOLVE, refined, node
         nodes.n_pairs[node] = n_pairs

@@ -82,7 +82,7 @@ class PointSearch:
             self._search_plane(started, budget)
         else:
             self._try(None)
-            if self._is_open() and self.triplets.threat.box is None:
+            if self._is_open():
                 self._branch(started, budget, max_nodes)
 
     def _is_open(self) -> bool:
@@ -264,8 +264,16 @@ class PointSearch:
             triplets.h_slack[place],
             triplets.h_slack[rows.positives],
             triplets.threat.norm,
+            self._room(),
         )
         return BranchAndBound(local, graph, cases, self.upper, ceiling)
+
+    def _room(self) -> tuple[FloatArray, FloatArray] | None:
+        """How far the features may fall and rise; None where a move below the upper side hits no limit."""
+        room = self.triplets.threat.room(self.x.astype(np.float64))
+        if room is None or min(float(side.min()) for side in room) >= self.upper:
+            return None
+        return room
 
 
 def _deadline(started: float, budget: float) -> float:

@@ -77,6 +77,47 @@ def test_without_an_attack_the_lower_side_of_several_classes_is_not_above_the_tr
     assert votes.lower[0] <= search.lower <= real.ruled * (1 + 1e-7) + 1e-9
 
 
+def without_attack(knn, x, threat):
+    """What branch and bound proves alone, from the triplets' bound: nothing from above hides what is too high."""
+    votes = knn.certify(x[None], threat=threat)
+    search = PointSearch(triplets_of(knn, threat), point_set(knn, x[None]), 0, lambda *_: None, float(votes.lower[0]))
+    search.run(60.0)
+    return search.lower, int(votes.predicted[0])
+
+
+@pytest.mark.parametrize("boxed", [False, True])
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("seed", seeds(18))
+def test_any_number_of_classes_in_and_out_of_a_box(seed, norm, boxed):
+    """Both what is proved and that nothing is left to prove, with costs, ties and duplicates too."""
+    rng = np.random.default_rng(300 + seed)
+    k, n_classes, d = 1 + seed % 5, 2 + seed % 3, 3 + seed % 2
+    y = np.arange(11) % n_classes
+    X, x = rng.normal(size=(11, d)), 0.5 * rng.normal(size=d)
+    if seed % 3 == 1:
+        X, x = np.round(2 * X) / 2, np.round(4 * x) / 4
+    M = np.eye(d) if seed % 4 else np.diag(rng.uniform(0.2, 3, d))
+    costs = rng.uniform(0.5, 2, d) if seed % 2 else None
+    box = (-1.2, 1.1) if boxed else None
+    lower, label = without_attack(MahalanobisKNN(k, M).fit(X, y), x, ThreatModel(norm, costs=costs, box=box))
+    real = truth(M, X, y, x, label, k, oracles.Threat(norm, costs, (), box))
+    assert lower <= real.ruled * (1 + 1e-7) + 1e-9
+    assert lower >= min(real.closed, 1e3) * (1 - 1e-6) - 1e-7
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("seed", seeds(6))
+def test_a_box_that_cannot_matter_changes_nothing(seed, norm):
+    M, X, y, x = binary_problem(seed, n=40, d=5)
+    knn = MahalanobisKNN(3, M).fit(X, y)
+    plain, boxed = (
+        knn.certify(x[None], method="search", threat=ThreatModel(norm, box=box), budget=20.0)
+        for box in (None, (-100, 100))
+    )
+    assert boxed.lower[0] >= plain.lower[0] * (1 - 1e-6)
+    assert boxed.lower[0] == pytest.approx(plain.lower[0], rel=1e-6, abs=1e-12)
+
+
 @pytest.mark.parametrize("seed", seeds(4))
 @pytest.mark.parametrize("scale", [1e-12, 1e12, *more(1e-10, 1e-6, 1e6)])
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
