@@ -284,8 +284,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         at: tuple[float, ...] | None,
         callback: Callback | None,
     ) -> Radii:
-        if method == "exact" or self._is_exact_case(triplets.threat):
+        if self._is_exact_case(triplets.threat):
             return exact_radius(triplets, points, callback)
+        if method == "exact":  # for one neighbour the search comes to an end by itself
+            budget, at = np.inf, None
         lower = triplet_bound(triplets, points, "votes")
         attack = partial(attack_point, traded=SEARCH_TRADED)
         return search_radius(triplets, points, lower, attack, budget, at, callback)

@@ -22,6 +22,7 @@ def compile_loops() -> None:
     for norm in ("l2", "linf"):
         knn.certify(x[:2], method="search", threat=ThreatModel(norm), exclude=np.arange(2), budget=1.0)
         knn.certify(x[:2] * 1e8, method="votes", threat=ThreatModel(norm))
+        knn.certify(x[:2], method="search", threat=ThreatModel(norm, box=(0, 1)), exclude=np.arange(2), budget=1.0)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.certificates import branch_kernels, screening_kernels
+from arml_core.certificates import box, branch_kernels, screening_kernels
 from arml_core.numerics import distance_kernels, smallest
 from arml_core.warm_up import compile_loops
 from tests.certificates.test_branch import binary_problem
 
-MODULES = (branch_kernels, screening_kernels, distance_kernels, smallest)
+MODULES = (box, branch_kernels, screening_kernels, distance_kernels, smallest)
 
 
 def compiled() -> dict[str, int]:
@@ -29,7 +29,9 @@ def test_everything_that_certificates_call_is_compiled_before():
     for seed in range(6):
         M, X, y, x = binary_problem(seed, n=14, d=4)
         for norm in (1, 2, float("inf")):
-            MahalanobisKNN(3, M).fit(X, y).certify(x[None], method="search", threat=ThreatModel(norm), budget=5.0)
+            for limits in (None, (-1, 2)):
+                threat = ThreatModel(norm, box=limits)
+                MahalanobisKNN(3, M).fit(X, y).certify(x[None], method="search", threat=threat, budget=5.0)
         for data in (X, X.astype(np.float32), X * 1e-3 + 5.0):
             for method, k in (("votes", 3), ("votes", 4), ("theorem1", 3), ("exact", 1)):
                 knn = MahalanobisKNN(k, M).fit(data, y)

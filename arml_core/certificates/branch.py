@@ -34,6 +34,7 @@ FIRST_ROOM = 4096  # nodes
 FIRST_POSITIVES = 48
 MOST_POSITIVES = 320
 MORE_POSITIVES = 8  # at a time
+INSIDE = 1e-7  # of its size: how far inside its region a move is looked for that is to be tried
 SLICE = 256  # nodes between two looks at the clock
 
 
@@ -195,7 +196,8 @@ class BranchAndBound:
             if self._add_positives(node, delta):
                 kernels.push(self._nodes, self._heap, self._counts, node)
                 return
-            self.leaves.append(delta)
+            inside = self._solve(self._pairs_of(node), margin=INSIDE * float(np.linalg.norm(delta)))
+            self.leaves.append(delta if inside is None else inside[0])
         self.settled = min(self.settled, float(self._nodes.lower[node]))
         kernels.release(self._counts, self._free, node)
 
@@ -263,8 +265,11 @@ class BranchAndBound:
         ]
         return [pair for pair in fresh if pair not in pairs]
 
-    def _solve(self, pairs: Pairs) -> tuple[FloatArray, FloatArray] | None:
-        """δ and multipliers of the relaxation; None where a contradiction proves it impossible."""
+    def _solve(self, pairs: Pairs, margin: float = 0.0) -> tuple[FloatArray, FloatArray] | None:
+        """δ and multipliers of the relaxation; None where a contradiction proves it impossible.
+
+        With a margin δ is so far inside every half-space, as lengths in ℓ2 go.
+        """
         space = self._space
         j, i = np.reshape(np.array(pairs, dtype=np.intp), (-1, 2)).T
         normals, offsets = space.front_h[j] - space.rear_h[i], (space.n[j] - space.p[i]) / 2
@@ -272,7 +277,7 @@ class BranchAndBound:
         if float(offsets.max(initial=0.0)) <= 0:
             return np.zeros(normals.shape[1]), np.zeros(len(pairs))
         with np.errstate(over="ignore"):
-            unit, scaled = normals / lengths[:, None], offsets / lengths
+            unit, scaled = normals / lengths[:, None], offsets / lengths + margin
         if scaled.max() == np.inf:  # no move to speak of brings these two together
             alone = (np.arange(len(pairs)) == scaled.argmax()).astype(np.float64)
             proved = self.dual_bound(pairs, alone) >= self.settled

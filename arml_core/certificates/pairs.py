@@ -40,7 +40,8 @@ class PairGraph:
         offsets, normals, near = self._half_spaces(triplets, rows, b, place, depth)
         n = len(place)
         self.weight = np.zeros((n, n, depth))
-        blocks = range(0, n, BLOCK) if triplets.threat.norm == 2 else range(0)  # the closed form is for ℓ2
+        closed_form = triplets.threat.norm == 2 and n <= MOST_NEGATIVES  # longer lists are for one neighbour alone
+        blocks = range(0, n, BLOCK) if closed_form else range(0)
         for start in blocks:
             part = np.arange(start, min(start + BLOCK, n))
             self.weight[part] = self._pair_weights(triplets, offsets, normals, near, place, part, depth)

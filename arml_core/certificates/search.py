@@ -201,6 +201,12 @@ class PointSearch:
         points = threat.keep_within((x + threat.expand(moves)).astype(self.x.dtype), self.x)
         return points, threat.size_rounded_up(points.astype(np.float64) - x)
 
+    def _look_at(self, move: FloatArray) -> None:
+        """The move itself may be the smallest that flips; an attack that starts from it need not come back to it."""
+        points, sizes = self._moved(move[None])
+        if sizes[0] < self.upper and self._flips(points)[0]:
+            self.upper, self.adversarial = float(sizes[0]), points[0]
+
     def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:
         """Find the first of a few points, ever deeper inside a region, that is really misclassified."""
         moves = np.array([nearest + step * (inside - nearest) for step in STEPS_INSIDE])
@@ -227,7 +233,8 @@ class PointSearch:
             size = float(np.linalg.norm(delta, ord=self.triplets.threat.norm))
             if size < self.upper * (1 - 1e-6) and tried < 3:
                 tried += 1
-                self._try(self.x.astype(np.float64) + self.triplets.threat.expand(delta * (1 + 1e-6)))
+                self._look_at(delta)
+                self._try(self.x.astype(np.float64) + self.triplets.threat.expand(delta))
         self.lower = max(self.lower, search.lower)
 
     def _prepare(self, rows: TripletRows, cases: list[Case], places: IntArray | None) -> BranchAndBound | None:
@@ -246,7 +253,8 @@ class PointSearch:
             limit = screening.limit_of(MOST_SCREENED, np.array([min(self.upper, ceiling)]))
             found = screening.candidates(np.arange(1), LIST_WIDTH, below=limit)
             promising = int(np.count_nonzero(found.bound[0] < min(self.upper, ceiling)))
-        count = min(promising, MOST_NEGATIVES)
+        most = LIST_WIDTH if self.points.n_neighbors == 1 else MOST_NEGATIVES  # a single one has no pairs to weigh
+        count = min(promising, most)
         following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed
         rest = float(following.min(initial=found.rest[0]))
         if rest <= self.lower or count == 0:

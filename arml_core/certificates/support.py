@@ -30,7 +30,7 @@ class Support:
 METHODS = {
     "theorem1": Support("odd K", (1.0, 2.0, np.inf), box=True),
     "votes": Support("any K", (1.0, 2.0, np.inf), box=True),
-    "exact": Support("K = 1", (2.0,), box=False),
+    "exact": Support("K = 1", (1.0, 2.0, np.inf), box=True),
     "search": Support("any K", (1.0, 2.0, np.inf), box=True),
 }
 

@@ -243,12 +243,22 @@ def test_trap_6_the_result_carries_its_threat_model():
     assert knn.certify([[0.2]], threat=threat).threat != ThreatModel(norm="linf")
 
 
-def test_trap_6_exact_refuses_a_box_instead_of_ignoring_it():
-    knn = MahalanobisKNN().fit([[0.1], [0.9]], [0, 1])
-    with pytest.raises(NotSupportedError, match=r"(?s)'exact' cannot certify inside a box.*votes: any K"):
-        knn.certify([[0.2]], method="exact", threat=ThreatModel(box=(0, 1)))
-    with pytest.raises(NotSupportedError, match=r"(?s)'exact' cannot certify the ℓ1 norm.*theorem1: odd K"):
-        knn.certify([[0.2]], method="exact", threat=ThreatModel(norm=1))
+def test_trap_6_exact_minds_the_box_and_the_norm():
+    knn = MahalanobisKNN().fit([[0.1, 0.0], [0.9, 0.0], [0.5, 0.7]], [0, 1, 1])
+    x = [[0.2, 0.1]]
+    found = {
+        (norm, box): knn.certify(x, method="exact", threat=ThreatModel(norm, box=box))
+        for norm in (1, 2, np.inf)
+        for box in (None, (0, 0.45))
+    }
+    for norm in (1, 2, np.inf):
+        plain, boxed = found[norm, None], found[norm, (0, 0.45)]
+        assert plain.exact[0]
+        assert boxed.exact[0]
+        assert boxed.lower[0] >= plain.lower[0] * (1 - 1e-6)
+    assert len({round(float(radii.lower[0]), 9) for radii in found.values()}) >= 4
+    with pytest.raises(NotSupportedError, match=r"(?s)'exact' needs K = 1.*votes: any K"):
+        MahalanobisKNN(2).fit([[0.1], [0.9]], [0, 1]).certify([[0.2]], method="exact")
 
 
 def test_trap_6_another_threat_on_the_same_classifier_is_not_a_stale_answer():
