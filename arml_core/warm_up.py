@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .certificates.box import least_distance_in_box
 from .knn import MahalanobisKNN
 from .threat import ThreatModel
 
@@ -23,6 +24,7 @@ def compile_loops() -> None:
         knn.certify(x[:2], method="search", threat=ThreatModel(norm), exclude=np.arange(2), budget=1.0)
         knn.certify(x[:2] * 1e8, method="votes", threat=ThreatModel(norm))
         knn.certify(x[:2], method="search", threat=ThreatModel(norm, box=(0, 1)), exclude=np.arange(2), budget=1.0)
+    least_distance_in_box(np.eye(2), np.ones(2), np.ones(2), np.ones(2), np.zeros(2), np.zeros(2))
 
 
 if __name__ == "__main__":
