@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .numerics.arrays import FloatArray, IntArray
+from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .numerics.error_bounds import norm, size_rounded_up
 from .vocabulary import NORMS, norm_of
 
@@ -22,7 +22,7 @@ class ThreatModel:
 
     The size of δ is ``‖costs ∘ δ‖`` in the chosen norm: a feature with cost 2 is twice as expensive to move.
     Frozen features cannot move at all. With a box, ``x + δ`` must stay in it; where x itself lies outside,
-    the box is widened just enough to hold x.
+    the box is widened just enough to hold x. Some features may only grow, or only fall.
 
     Parameters
     ----------
@@ -30,12 +30,15 @@ class ThreatModel:
     costs : one positive number per feature, or None for all 1.
     frozen : indices of the features that cannot move, or a boolean mask, or None.
     box : (low, high), each a number or one number per feature, or None for no box.
+    only_up, only_down : features that may only grow, or only fall, as `frozen` has them.
     """
 
     norm: float = 2.0
     costs: tuple[float, ...] | None = None
     frozen: tuple[int, ...] | None = None
     box: tuple[tuple[float, ...] | float, tuple[float, ...] | float] | None = None
+    only_up: tuple[int, ...] | None = None
+    only_down: tuple[int, ...] | None = None
     _width: int | None = field(init=False, repr=False, compare=False)
 
     def __init__(
@@ -44,6 +47,8 @@ class ThreatModel:
         costs: ArrayLike | None = None,
         frozen: ArrayLike | Sequence[int] | None = None,
         box: tuple[ArrayLike, ArrayLike] | None = None,
+        only_up: ArrayLike | Sequence[int] | None = None,
+        only_down: ArrayLike | Sequence[int] | None = None,
     ) -> None:
         key = norm.lower() if isinstance(norm, str) else norm
         if not isinstance(key, (int, float, str)) or key not in _ACCEPTED:
@@ -52,10 +57,14 @@ class ThreatModel:
         put(self, "norm", _ACCEPTED[key])
         widths: set[int] = set()
         put(self, "costs", None if costs is None else _checked_costs(costs, widths))
-        put(self, "frozen", None if frozen is None else _checked_frozen(frozen, widths))
+        for name, features in (("frozen", frozen), ("only_up", only_up), ("only_down", only_down)):
+            put(self, name, None if features is None else _checked_features(name, features, widths))
         put(self, "box", None if box is None else _checked_box(box, widths))
+        both = set(self.only_up or ()) & set(self.only_down or ())
+        if both:
+            raise ValueError(f"feature {min(both)} may only grow and only fall: it cannot move. Use frozen for that")
         if len(widths) > 1:
-            raise ValueError(f"costs, frozen mask and box disagree on the number of features: {sorted(widths)}")
+            raise ValueError(f"costs, masks and box disagree on the number of features: {sorted(widths)}")
         put(self, "_width", widths.pop() if widths else None)
 
     @property
@@ -63,13 +72,18 @@ class ThreatModel:
         return norm_of(self.norm).name
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments that build this threat model again, as JSON has them."""
-        return {
+        """The arguments that build this threat model again, as JSON has them.
+
+        Directions are there only if there are any: what was asked before they could be given keeps its key.
+        """
+        always = {
             "norm": norm_of(self.norm).spelling,
             "costs": _lists(self.costs),
             "frozen": _lists(self.frozen),
             "box": _lists(self.box),
         }
+        directions = {"only_up": _lists(self.only_up), "only_down": _lists(self.only_down)}
+        return always | {name: value for name, value in directions.items() if value}
 
     def python(self) -> str:
         """The call that builds this threat model again, where `arml` is this package; defaults are left out."""
@@ -87,6 +101,9 @@ class ThreatModel:
             low, high = self.box
             scalar = not isinstance(low, tuple) and not isinstance(high, tuple)
             parts.append(f"inside [{low:g}, {high:g}]" if scalar else "inside a box")
+        for features, words in ((self.only_up, "may only grow"), (self.only_down, "may only fall")):
+            if features:
+                parts.append(f"{len(features)} feature{'s' if len(features) > 1 else ''} that {words}")
         return ", ".join(parts)
 
     def resolve(self, n_features: int) -> ResolvedThreat:
@@ -94,11 +111,11 @@ class ThreatModel:
         if self._width not in (None, n_features):
             raise ValueError(f"the threat model is for {self._width} features; the data has {n_features}")
         movable = np.ones(n_features, dtype=bool)
-        if self.frozen is not None:
-            beyond = [i for i in self.frozen if i >= n_features]
+        for name in ("frozen", "only_up", "only_down"):
+            beyond = [i for i in getattr(self, name) or () if i >= n_features]
             if beyond:
-                raise ValueError(f"frozen feature {beyond[0]} does not exist; the data has {n_features} features")
-            movable[list(self.frozen)] = False
+                raise ValueError(f"{name} feature {beyond[0]} does not exist; the data has {n_features} features")
+        movable[list(self.frozen or ())] = False
         if not movable.any():
             raise ValueError("every feature is frozen; leave at least one that may move")
         costs = np.ones(n_features) if self.costs is None else np.array(self.costs)
@@ -106,7 +123,10 @@ class ThreatModel:
         if self.box is not None:
             low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), n_features) for b in self.box)
             box = (low[movable].copy(), high[movable].copy())
-        return ResolvedThreat(self.norm, np.flatnonzero(movable), costs[movable], box, n_features)
+        one_way = [np.isin(np.flatnonzero(movable), features or ()) for features in (self.only_up, self.only_down)]
+        if box is None and any(way.any() for way in one_way):
+            box = (np.full(movable.sum(), -np.inf), np.full(movable.sum(), np.inf))
+        return ResolvedThreat(self.norm, np.flatnonzero(movable), costs[movable], box, n_features, *one_way)
 
 
 def dual_norm(norm: float) -> float:
@@ -121,8 +141,10 @@ class ResolvedThreat:
     norm: float
     movable: IntArray
     costs: FloatArray  # of the movable features
-    box: tuple[FloatArray, FloatArray] | None  # of the movable features
+    box: tuple[FloatArray, FloatArray] | None  # of the movable features; also where only directions limit them
     n_features: int
+    only_up: BoolArray  # of the movable features
+    only_down: BoolArray
 
     @property
     def dual_norm(self) -> float:
@@ -169,8 +191,7 @@ class ResolvedThreat:
         result = np.array(np.broadcast_to(x, points.shape)).astype(points.dtype)
         moved = points[..., self.movable]
         if self.box is not None:
-            at = x[..., self.movable]
-            low, high = np.minimum(self.box[0], at), np.maximum(self.box[1], at)
+            low, high = self._range(x[..., self.movable])
             moved = np.clip(moved, low, high)
             if points.dtype != moved.dtype:
                 moved = _rounded_within(moved, low, high, points.dtype)
@@ -182,17 +203,22 @@ class ResolvedThreat:
         if self.box is None:
             return None
         low, high = np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
-        at = x[..., self.movable]
-        low[..., self.movable], high[..., self.movable] = np.minimum(self.box[0], at), np.maximum(self.box[1], at)
+        low[..., self.movable], high[..., self.movable] = self._range(x[..., self.movable])
         return low, high
+
+    def _range(self, at: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Between which values movable features may move that are `at`: the box, widened to them, one way or both."""
+        assert self.box is not None, "there is a range only with limits"
+        low, high = np.minimum(self.box[0], at), np.maximum(self.box[1], at)
+        return np.where(self.only_up, at, low), np.where(self.only_down, at, high)
 
     def room(self, x: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """How far each scaled movable feature of the rows `x` may fall and rise (both ≥ 0); None without a box."""
         if self.box is None:
             return None
-        low, high = self.box
         at = x[..., self.movable]
-        return np.maximum(at - low, 0.0) * self.costs, np.maximum(high - at, 0.0) * self.costs
+        low, high = self._range(at)
+        return (at - low) * self.costs, (high - at) * self.costs
 
 
 def _rounded_within(values: FloatArray, low: FloatArray, high: FloatArray, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -214,17 +240,17 @@ def _checked_costs(costs: ArrayLike, widths: set[int]) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def _checked_frozen(frozen: Any, widths: set[int]) -> tuple[int, ...]:
-    values: NDArray[Any] = np.asarray(frozen)
+def _checked_features(name: str, features: Any, widths: set[int]) -> tuple[int, ...]:
+    values: NDArray[Any] = np.asarray(features)
     if values.ndim != 1:
-        raise ValueError(f"frozen must be a list of feature indices or a mask; got shape {values.shape}")
+        raise ValueError(f"{name} must be a list of feature indices or a mask; got shape {values.shape}")
     if values.dtype == bool:
         widths.add(values.size)
         return tuple(int(i) for i in np.flatnonzero(values))
     if values.size and not np.issubdtype(values.dtype, np.integer):
-        raise ValueError(f"frozen must hold feature indices; got {values.tolist()}")
+        raise ValueError(f"{name} must hold feature indices; got {values.tolist()}")
     if (values < 0).any():
-        raise ValueError(f"frozen must hold feature indices from 0; got {int(values.min())}")
+        raise ValueError(f"{name} must hold feature indices from 0; got {int(values.min())}")
     return tuple(sorted({int(i) for i in values}))
 
 

@@ -17,7 +17,8 @@ from ..numerics.error_bounds import LARGEST, UNDERFLOW, rounded_down
 from ..numerics.smallest import compiled
 
 NEWTON_STEPS = 40
-HALVINGS = 30
+HALVINGS = 60
+ENOUGH = 0.1  # of what the slope promises: a step far beyond the limits gains hardly anything
 REGULARISED = 1e-10
 CLOSE = 1e-10  # of the offsets: so far a constraint may be missed
 
@@ -117,24 +118,23 @@ def _empty_features(slope: Any, limit: Any, target: float) -> float:
 
 
 @compiled
-def _value(normals: Any, offsets: Any, down: Any, up: Any, multipliers: Any, delta: Any) -> float:
-    """The dual objective of :func:`least_distance_in_box` at some multipliers; writes their δ."""
+def _value(normals: Any, offsets: Any, down: Any, up: Any, multipliers: Any, pull: Any, delta: Any) -> float:
+    """The dual objective of :func:`least_distance_in_box` at some multipliers; writes their pull and δ."""
     value = 0.0
-    delta[:] = 0.0
+    pull[:] = 0.0
     for k in range(len(offsets)):
         if multipliers[k] != 0:
             value += multipliers[k] * offsets[k]
-            for d in range(len(delta)):
-                delta[d] += multipliers[k] * normals[k, d]
-    for d in range(len(delta)):
-        pull = delta[d]
-        delta[d] = min(max(pull, -down[d]), up[d])
-        value -= (pull - delta[d] / 2) * delta[d]
+            for d in range(len(pull)):
+                pull[d] += multipliers[k] * normals[k, d]
+    for d in range(len(pull)):
+        delta[d] = min(max(pull[d], -down[d]), up[d])
+        value -= (pull[d] - delta[d] / 2) * delta[d]
     return value
 
 
 @compiled
-def _newton_step(normals: Any, missing: Any, chosen: Any, down: Any, up: Any, delta: Any) -> Any:
+def _newton_step(normals: Any, missing: Any, chosen: Any, down: Any, up: Any, pull: Any) -> Any:
     """The change of the chosen multipliers that would make up for what is missing if no further limit were hit."""
     count = len(chosen)
     matrix, target = np.zeros((count, count)), np.empty(count)
@@ -142,8 +142,8 @@ def _newton_step(normals: Any, missing: Any, chosen: Any, down: Any, up: Any, de
         target[a] = missing[chosen[a]]
         for b in range(a + 1):
             total = 0.0
-            for d in range(len(delta)):
-                if -down[d] < delta[d] < up[d]:
+            for d in range(len(pull)):
+                if -down[d] <= pull[d] <= up[d]:  # at a limit, too: it may be left again
                     total += normals[chosen[a], d] * normals[chosen[b], d]
             matrix[a, b] = matrix[b, a] = total
         matrix[a, a] += REGULARISED
@@ -159,9 +159,9 @@ def least_distance_in_box(normals: Any, offsets: Any, down: Any, up: Any, multip
     """
     n, width = normals.shape
     scale = max(offsets.max(), 0.0)
-    value = _value(normals, offsets, down, up, multipliers, delta)
-    trial, trial_delta = np.empty(n), np.empty(width)
-    missing, chosen = np.empty(n), np.empty(n, np.int64)
+    pull, trial_pull, trial_delta = np.empty(width), np.empty(width), np.empty(width)
+    trial, missing, chosen = np.empty(n), np.empty(n), np.empty(n, np.int64)
+    value = _value(normals, offsets, down, up, multipliers, pull, delta)
     for _ in range(NEWTON_STEPS):
         count, worst = 0, 0.0
         for k in range(n):
@@ -173,7 +173,7 @@ def least_distance_in_box(normals: Any, offsets: Any, down: Any, up: Any, multip
         if worst <= CLOSE * scale:
             return True
         while True:  # without those that would only be pushed back to 0: what is left rises
-            step = _newton_step(normals, missing, chosen[:count], down, up, delta)
+            step = _newton_step(normals, missing, chosen[:count], down, up, pull)
             kept = 0
             for a in range(count):
                 if multipliers[chosen[a]] > 0 or step[a] > 0:
@@ -185,16 +185,18 @@ def least_distance_in_box(normals: Any, offsets: Any, down: Any, up: Any, multip
         share, improved = 1.0, False
         for _ in range(HALVINGS):
             trial[:] = multipliers
+            promised = 0.0
             for a in range(count):
-                trial[chosen[a]] = max(trial[chosen[a]] + share * step[a], 0.0)
-            found = _value(normals, offsets, down, up, trial, trial_delta)
-            if found > value:
+                k = chosen[a]
+                trial[k] = max(multipliers[k] + share * step[a], 0.0)
+                promised += missing[k] * (trial[k] - multipliers[k])
+            found = _value(normals, offsets, down, up, trial, trial_pull, trial_delta)
+            if found > value and found - value >= ENOUGH * promised:
                 improved = True
                 break
             share /= 2
         if not improved:
             return False
         value = found
-        multipliers[:] = trial
-        delta[:] = trial_delta
+        multipliers[:], pull[:], delta[:] = trial, trial_pull, trial_delta
     return False

@@ -285,8 +285,7 @@ class BranchAndBound:
         if self.local.norm != 2:
             delta, multipliers, feasible = least_distance_by_program(unit, scaled, self.local.norm, self.local.room)
         elif self.local.room is not None:
-            delta, multipliers, feasible = np.zeros(normals.shape[1]), np.zeros(len(pairs)), True
-            least_distance_in_box(unit, scaled, space.down, space.up, multipliers, delta)
+            delta, multipliers, feasible = _least_distance_in_box(unit, scaled, self.local.room)
         else:
             delta, multipliers, feasible = least_distance(unit, scaled)
         multipliers = multipliers / lengths
@@ -300,6 +299,24 @@ class BranchAndBound:
         """Any weights merge the half-spaces into one; its distance, rounded down, is a valid bound."""
         listed = np.reshape(np.array(pairs, dtype=np.int16), (-1, 2))
         return float(kernels.dual_bound(self._space, listed, len(pairs), multipliers))
+
+
+def _least_distance_in_box(
+    normals: FloatArray, offsets: FloatArray, room: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray, bool]:
+    """As :func:`.least_distance`, inside a box: by Newton's method, or with the limits as constraints like others."""
+    delta, multipliers = np.zeros(normals.shape[1]), np.zeros(len(normals))
+    if least_distance_in_box(normals, offsets, *room, multipliers, delta):
+        return delta, multipliers, True
+    eye = np.eye(normals.shape[1])
+    limits = np.concatenate([-room[0], -room[1]])
+    finite = np.isfinite(limits)
+    rows, all_offsets = (
+        np.concatenate([normals, np.concatenate([eye, -eye])[finite]]),
+        np.append(offsets, limits[finite]),
+    )
+    delta, every, feasible = least_distance(rows, all_offsets)
+    return delta, every[: len(normals)], feasible
 
 
 def _compiled_graph(graph: PairGraph, cases: list[Case]) -> kernels.Graph:

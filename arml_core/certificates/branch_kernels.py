@@ -473,7 +473,7 @@ def _solve(space: Any, pairs: Any, n: int, multipliers: Any) -> int:
 
 @_compiled
 def solve_in_box(space: Any, pairs: Any, n: int, multipliers: Any, delta: Any) -> bool:
-    """δ and the multipliers of the first n pairs inside the box (ℓ2), from those given; False where rows coincide."""
+    """δ and the multipliers of the first n pairs inside the box (ℓ2), from those given; False where not found."""
     normals, offsets, lengths = np.empty((n, len(delta))), np.empty(n), np.empty(n)
     for k in range(n):
         j, i = pairs[k, 0], pairs[k, 1]
@@ -486,9 +486,9 @@ def solve_in_box(space: Any, pairs: Any, n: int, multipliers: Any, delta: Any) -
         if not abs(offsets[k]) < 1e150:
             return False
     scaled = multipliers[:n] * lengths
-    least_distance_in_box(normals, offsets, space.down, space.up, scaled, delta)
+    found = least_distance_in_box(normals, offsets, space.down, space.up, scaled, delta)
     multipliers[:n] = scaled / lengths
-    return True
+    return bool(found)
 
 
 @_compiled
@@ -502,11 +502,12 @@ def relax_in_box(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n:
         return 1, lower, 0
     for _ in range(ROUNDS):
         if n:
-            if not solve_in_box(space, pairs, n, multipliers, delta):
-                return -1, lower, n
+            found = solve_in_box(space, pairs, n, multipliers, delta)
             lower = max(lower, dual_bound(space, pairs, n, multipliers))
             if lower == np.inf:
                 return 0, lower, 0
+            if not found:
+                return -1, lower, n
             n = _keep_binding(pairs, n, multipliers)
             front[:] = space.n - 2 * (space.front_h @ delta)
             back[:] = space.p - 2 * (space.rear_h @ delta)
