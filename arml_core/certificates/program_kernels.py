@@ -27,7 +27,7 @@ OPTIMAL, INFEASIBLE, ASTRAY = 0, 1, 2
 
 BEYOND = 1e-10  # of the radius: what is further out of its range is out of it
 PARALLEL = 1e-11  # of the largest entry: v_k does not change along the edge
-NOISE = 1e-14
+NOISE = 1e-13  # of the change of the weights: no change at all
 UNEVEN = 1e-10
 SINGULAR = 1e-11
 HUGE = 1e12  # times the distance of a single row: no radius, and no end of a range
@@ -212,14 +212,15 @@ def _walk(
             _add(columns, move, free[side[move], move], free_sum)
             n_basic -= 1
             basic[leaving] = basic[n_basic]
-        unchanged = max(PARALLEL * np.abs(change).max(), NOISE * (1.0 + np.abs(direction[:m]).sum()))
+        noise = NOISE * (1.0 + np.abs(direction[:m]).sum())
+        unchanged = max(PARALLEL * np.abs(change).max(), noise)
         above, below = 0.0, 0.0 if with_radius else 1.0  # the bound is above / below
         above_rate, below_rate = b[row] if row >= 0 else 0.0, 0.0
         end, dropped = np.inf, -1
         for a in range(m):
             above += weights[listed[a]] * b[listed[a]]
             above_rate += direction[a] * b[listed[a]]
-            if direction[a] < 0 and -weights[listed[a]] / direction[a] < end:
+            if direction[a] < -noise and -weights[listed[a]] / direction[a] < end:
                 end, dropped = max(-weights[listed[a]] / direction[a], 0.0), a
         kinks = 0
         for move in range(n_moves):
