@@ -43,19 +43,23 @@ def _above_diagonal(height: int, width: int) -> FloatArray:
 
 
 def least_distance_by_program(
-    normals: FloatArray, offsets: FloatArray, norm: float, room: tuple[FloatArray, FloatArray] | None = None
+    normals: FloatArray,
+    offsets: FloatArray,
+    norm: float,
+    room: tuple[FloatArray, FloatArray] | None = None,
+    limit: float = np.inf,
 ) -> tuple[FloatArray, FloatArray, bool]:
     """The same in ℓ1 or ℓ∞, a linear program; `room` is how far each coordinate of δ may fall and rise.
 
     A compiled walk over the corners of the dual (:mod:`.program_kernels`); HiGHS, which spends most of its time on
     being set up, has what few degenerate programs lead that astray. Where the program is infeasible, the multipliers
     combine the constraints into one that no δ within `room` meets; those of HiGHS come as close as they can to proving
-    it without `room`.
+    it without `room`. A program whose δ would be longer than `limit` counts as infeasible, as soon as that is seen.
     """
     width = normals.shape[1]
     down, up = (np.full(width, np.inf),) * 2 if room is None else (np.array(side, np.float64) for side in room)
     lines = np.ascontiguousarray(normals, np.float64), np.ascontiguousarray(offsets, np.float64)
-    delta, multipliers, outcome = least_move(*lines, float(norm), down, up)
+    delta, multipliers, outcome = least_move(*lines, float(norm), down, up, float(limit))
     if outcome == ASTRAY:
         return least_distance_by_highs(normals, offsets, norm, room)
     return delta, multipliers, outcome == OPTIMAL

@@ -39,12 +39,13 @@ MOST_STEPS_PER_ROW = 16
 
 @compiled
 def least_move(
-    normals: FloatArray, offsets: FloatArray, norm: float, down: FloatArray, up: FloatArray
+    normals: FloatArray, offsets: FloatArray, norm: float, down: FloatArray, up: FloatArray, limit: float
 ) -> tuple[FloatArray, FloatArray, int]:
     """Minimise ‖δ‖ subject to ``normals @ δ ≥ offsets`` and ``-down ≤ δ ≤ up``, for the norm 1 or inf.
 
     Returns δ, the multipliers of the rows, and OPTIMAL; INFEASIBLE, where the multipliers merge the rows into one that
-    cannot be met within the ranges; or ASTRAY, where neither was reached and nothing else is meant.
+    cannot be met within the ranges, or not by a move of size `limit`; or ASTRAY, where neither was reached and nothing
+    else is meant.
     """
     n, width = normals.shape
     rows, columns = np.empty((n, width)), np.empty((width, n))
@@ -80,7 +81,7 @@ def least_move(
         low[k], high[k] = down[k] / scale, up[k] / scale
     if norm != 1:  # from the corner of the row that is furthest away
         weights[first] = 1.0
-    state = _walk(rows, columns, b, low, high, norm, delta, weights)
+    state = _walk(rows, columns, b, low, high, norm, limit / scale, delta, weights)
     for k in range(width):
         delta[k] = min(max(delta[k] * scale, -down[k]), up[k]) if state == OPTIMAL else np.inf
     for i in range(n):
@@ -90,7 +91,15 @@ def least_move(
 
 @compiled
 def _walk(
-    rows: Any, columns: Any, b: Any, low: Any, high: Any, norm: float, delta: FloatArray, weights: FloatArray
+    rows: Any,
+    columns: Any,
+    b: Any,
+    low: Any,
+    high: Any,
+    norm: float,
+    limit: float,
+    delta: FloatArray,
+    weights: FloatArray,
 ) -> int:
     """From corner to corner, starting from the one row that has a weight (ℓ∞) or from none (ℓ1).
 
@@ -109,7 +118,7 @@ def _walk(
     system, order = np.empty((n, n)), np.empty(n, dtype=np.int64)
     values, direction, slacks = np.empty(n), np.empty(n), np.empty(n)
     steps, who = np.empty(n_moves), np.empty(n_moves, dtype=np.int64)
-    change, m = np.zeros(width), 0
+    change, m, bound = np.zeros(width), 0, 0.0
     for i in range(n):
         if is_listed[i]:
             listed[m] = i
@@ -144,6 +153,11 @@ def _walk(
                 return _contradiction_or_astray(rows, b, low, high, weights)
             if _shorten(radius, low, high, fixed, free, side, is_basic, columns, fixed_sum, free_sum):
                 continue
+            bound = radius
+        if bound > limit * (1 + AGREED):
+            for i in range(n):
+                weights[i] = max(weights[i], 0.0)
+            return INFEASIBLE
 
         # what is furthest out of its range
         size = max(radius, 1.0)
@@ -266,6 +280,7 @@ def _walk(
             return _contradiction_or_astray(rows, b, low, high, weights)
 
         # the next corner
+        bound = above if end == at else above + (end - at) * above_rate  # in ℓ∞ the equations have it
         for a in range(m):
             weights[listed[a]] += end * direction[a]
         if row >= 0:

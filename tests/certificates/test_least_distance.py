@@ -62,7 +62,7 @@ def test_as_short_as_a_general_solver_finds_it(kind, norm):
     astray = 0
     for _ in range(200):
         normals, offsets, room = program(rng, kind)
-        delta, multipliers, outcome = least_move(normals, offsets, norm, *sides(room, normals.shape[1]))
+        delta, multipliers, outcome = least_move(normals, offsets, norm, *sides(room, normals.shape[1]), np.inf)
         expected, _, feasible = least_distance_by_highs(normals, offsets, norm, room)
         if outcome == ASTRAY:
             astray += 1
@@ -99,7 +99,7 @@ def test_multipliers_of_a_contradiction_prove_it(norm):
     seen = 0
     for _ in range(300):
         normals, offsets, room = program(rng, "repeated")
-        _, multipliers, outcome = least_move(normals, offsets, norm, *sides(room, normals.shape[1]))
+        _, multipliers, outcome = least_move(normals, offsets, norm, *sides(room, normals.shape[1]), np.inf)
         if outcome == INFEASIBLE:
             seen += 1
             assert owed(normals, offsets, multipliers, room, norm, 1e6) > 0
@@ -140,3 +140,20 @@ def test_views_and_whole_numbers_are_taken_too(norm):
     delta, _, feasible = least_distance_by_program(normals, np.array([4, 4]), norm)
     assert feasible
     assert normals @ delta == pytest.approx([4, 4])
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_what_is_beyond_the_limit_is_not_finished_and_what_is_within_is(norm):
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        normals, offsets, room = program(rng, "ordered")
+        delta, _, feasible = least_distance_by_program(normals, offsets, norm, room)
+        size = np.linalg.norm(delta, norm)
+        if not feasible or size == 0:
+            continue
+        within, _, found = least_distance_by_program(normals, offsets, norm, room, limit=size)
+        assert found
+        assert within == pytest.approx(delta)
+        _, multipliers, found = least_distance_by_program(normals, offsets, norm, room, limit=0.9 * size)
+        assert not found
+        assert owed(normals, offsets, multipliers, room, norm, 0.9 * size) > 0
