@@ -135,6 +135,8 @@ class PointAttack:
         """The best point found that `predict` gets wrong, with its size; widens the pool where it was too small."""
         threat = self.triplets.threat
         best: tuple[float, NDArray[np.floating]] | None = None
+        if start is not None:
+            self._widen(threat.reduce_move(start - self.exact_x))
         for _ in range(RETRIES):
             place = self._neighbourhood()
             deltas = self._search(place, start)
@@ -248,7 +250,7 @@ class PointAttack:
 
     def _some_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice | None]:
         if start is not None:
-            yield self._choose(place, self.triplets.threat.reduce_move(start - self.exact_x))
+            yield from self._choices_near(place, self.triplets.threat.reduce_move(start - self.exact_x))
         still = np.zeros(place.h.shape[1])
         rivals = [c for c in np.unique(place.label) if c != self.label]
         reach = {c: np.sort(place.d[place.label == c])[: self.n_neighbors // 2 + 1].mean() for c in rivals}
@@ -265,6 +267,16 @@ class PointAttack:
             reached = place.project([(np.array([anchor]), self._back(place, c, choice.i))], self.margin)
             if reached is not None:  # who is near once the anchor alone is ahead?
                 yield self._around(place, c, place.keys(reached), reached)
+
+    def _choices_near(self, place: Neighbourhood, delta: FloatArray) -> Iterator[Choice | None]:
+        """What wins at x + δ; where that is the label itself, what its rivals need there: they may just miss it."""
+        winning = self._choose(place, delta)
+        yield winning
+        if winning is None:
+            keys = place.keys(delta)
+            near = place.nearest(np.arange(len(keys)), keys, 2 * self.n_neighbors)
+            for c in np.setdiff1d(place.label[near], [self.label]):
+                yield self._tipping(place, int(c), keys)
 
     def _choices_at_training_points(self, place: Neighbourhood) -> Iterator[Choice]:
         """What wins at training points and halfway between them: first choices where no class has a majority."""
