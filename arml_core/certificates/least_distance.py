@@ -61,7 +61,8 @@ def least_distance_by_program(
     lines = np.ascontiguousarray(normals, np.float64), np.ascontiguousarray(offsets, np.float64)
     delta, multipliers, outcome = least_move(*lines, float(norm), down, up, float(limit))
     if outcome == ASTRAY:
-        return least_distance_by_highs(normals, offsets, norm, room)
+        delta, multipliers, feasible = least_distance_by_highs(normals, offsets, norm, room)
+        return delta, multipliers, feasible and bool(np.linalg.norm(delta, ord=norm) <= limit)
     return delta, multipliers, outcome == OPTIMAL
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from arml_core.certificates import least_distance
 from arml_core.certificates.least_distance import least_distance_by_highs, least_distance_by_program
 from arml_core.certificates.program_kernels import ASTRAY, INFEASIBLE, OPTIMAL, least_move
 
@@ -157,3 +158,15 @@ def test_what_is_beyond_the_limit_is_not_finished_and_what_is_within_is(norm):
         _, multipliers, found = least_distance_by_program(normals, offsets, norm, room, limit=0.9 * size)
         assert not found
         assert owed(normals, offsets, multipliers, room, norm, 0.9 * size) > 0
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_program_that_leads_astray_is_left_to_the_general_solver(norm, monkeypatch):
+    normals, offsets = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0])
+    expected, _, _ = least_distance_by_program(normals, offsets, norm)
+    monkeypatch.setattr(least_distance, "least_move", lambda *_: (np.zeros(2), np.zeros(2), ASTRAY))
+    found, multipliers, feasible = least_distance_by_program(normals, offsets, norm)
+    assert feasible
+    assert found == pytest.approx(expected)
+    assert (multipliers > 0).any()
+    assert not least_distance_by_program(normals, offsets, norm, limit=0.5)[2]
