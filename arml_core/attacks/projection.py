@@ -80,7 +80,7 @@ class Neighbourhood:
             front, back = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
             normals = self.h[front] - self.h[back]
             offsets = (self.d[front] - self.d[back] + margin) / 2
-            found = solver.solve(normals, offsets)
+            found = solver.solve(normals, offsets, limit)
             if found is None or self.size(found[0]) > limit:
                 return None
             delta, binding = found
@@ -146,7 +146,7 @@ class _Quadratic:
         self.sides += fresh
         return bool(fresh)
 
-    def solve(self, normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray, BoolArray] | None:
+    def solve(self, normals: FloatArray, offsets: FloatArray, limit: float) -> tuple[FloatArray, BoolArray] | None:
         n_pairs = len(offsets)
         if self.sides and self.room is not None:
             down, up = self.room
@@ -176,11 +176,11 @@ class _Linear:
     def leaves_box(self, delta: FloatArray) -> bool:
         return False
 
-    def solve(self, normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray, BoolArray] | None:
+    def solve(self, normals: FloatArray, offsets: FloatArray, limit: float) -> tuple[FloatArray, BoolArray] | None:
         lengths = np.abs(normals).max(axis=1, initial=0.0)
         lengths[lengths == 0] = 1.0
         delta, _, feasible = least_distance_by_program(
-            normals / lengths[:, None], offsets / lengths, self.norm, self.room
+            normals / lengths[:, None], offsets / lengths, self.norm, self.room, limit
         )
         return (delta, np.ones(len(offsets), dtype=bool)) if feasible else None
 

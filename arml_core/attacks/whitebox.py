@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from ..certificates.triplet import Triplets
 from ..neighbors.point_set import PointSet
@@ -27,8 +28,9 @@ from .projection import Neighbourhood, Order
 
 POOL = 128  # training points of each kind (positives, rivals) the search looks at
 ANCHORS = 8
+LINEAR_ANCHORS = 12  # in ℓ1 and ℓ∞ many moves are equally short, and which of them is found decides what comes next
 RIVALS = 3  # classes whose nearest points make a first choice
-TRADED = 2  # local optima that are improved by trading
+TRADED = 2  # local optima that are improved by trading; in ℓ1 and ℓ∞ twice as many
 CHOICES = 8
 TRADES = 5
 SMALL_POOL = 64  # with so few points around, every kind of first choice is affordable
@@ -81,11 +83,13 @@ def attack_point(
 
 
 class PointAttack:
-    """The attack on one of the points, `member`; `traded` local optima are improved by trading."""
+    """The attack on one of the points, `member`; `traded` local optima are improved by trading (see TRADED)."""
 
     def __init__(self, triplets: Triplets, points: PointSet, member: int, traded: int = TRADED) -> None:
         x: NDArray[np.floating] = points.points[member]
-        self.triplets, self.points, self.member, self.traded = triplets, points, member, traded
+        self.triplets, self.points, self.member = triplets, points, member
+        self.linear = triplets.threat.norm != 2
+        self.traded = 2 * traded if self.linear else traded
         self.x, self.label, self.n_neighbors = x, int(points.labels[member]), points.n_neighbors
         self.exact_x = x.astype(np.float64)
         references = triplets.references
@@ -131,6 +135,8 @@ class PointAttack:
         """The best point found that `predict` gets wrong, with its size; widens the pool where it was too small."""
         threat = self.triplets.threat
         best: tuple[float, NDArray[np.floating]] | None = None
+        if start is not None:
+            self._widen(threat.reduce_move(start - self.exact_x))
         for _ in range(RETRIES):
             place = self._neighbourhood()
             deltas = self._search(place, start)
@@ -244,7 +250,7 @@ class PointAttack:
 
     def _some_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice | None]:
         if start is not None:
-            yield self._choose(place, self.triplets.threat.reduce_move(start - self.exact_x))
+            yield from self._choices_near(place, self.triplets.threat.reduce_move(start - self.exact_x))
         still = np.zeros(place.h.shape[1])
         rivals = [c for c in np.unique(place.label) if c != self.label]
         reach = {c: np.sort(place.d[place.label == c])[: self.n_neighbors // 2 + 1].mean() for c in rivals}
@@ -261,6 +267,16 @@ class PointAttack:
             reached = place.project([(np.array([anchor]), self._back(place, c, choice.i))], self.margin)
             if reached is not None:  # who is near once the anchor alone is ahead?
                 yield self._around(place, c, place.keys(reached), reached)
+
+    def _choices_near(self, place: Neighbourhood, delta: FloatArray) -> Iterator[Choice | None]:
+        """What wins at x + δ; where that is the label itself, what its rivals need there: they may just miss it."""
+        winning = self._choose(place, delta)
+        yield winning
+        if winning is None:
+            keys = place.keys(delta)
+            near = place.nearest(np.arange(len(keys)), keys, 2 * self.n_neighbors)
+            for c in np.setdiff1d(place.label[near], [self.label]):
+                yield self._tipping(place, int(c), keys)
 
     def _choices_at_training_points(self, place: Neighbourhood) -> Iterator[Choice]:
         """What wins at training points and halfway between them: first choices where no class has a majority."""
@@ -294,11 +310,18 @@ class PointAttack:
         rivals = np.flatnonzero(place.label != self.label)
         k = self.n_neighbors // 2 + 1
         near = positives[np.argsort(place.d[positives])[: 4 * k]]
-        below = np.sqrt(np.maximum(_squared_distances(place.h[rivals], place.h[near]), 1e-300))
-        ahead = (place.d[rivals][:, None] - place.d[near]) / below
+        ahead = (place.d[rivals][:, None] - place.d[near]) / self._lengths(place.h[rivals], place.h[near])
         cost = -np.sort(-ahead, axis=1)[:, min(k, len(near)) - 1]
-        count = ANCHORS if self.n_neighbors > 1 else 4 * ANCHORS
-        return rivals[np.argsort(cost)[:count]]
+        count = LINEAR_ANCHORS if self.linear else ANCHORS
+        return rivals[np.argsort(cost)[: count if self.n_neighbors > 1 else 4 * count]]
+
+    def _lengths(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Of the differences of all rows of a and b, in the norm that says how far a half-space is; never 0."""
+        if not self.linear:
+            return np.sqrt(np.maximum(_squared_distances(a, b), 1e-300))
+        kind = "cityblock" if self.triplets.threat.dual_norm == 1 else "chebyshev"
+        lengths: FloatArray = np.maximum(cdist(a, b, kind), 1e-150)
+        return lengths
 
     def _split(self, c: int, others: int) -> tuple[int, int] | None:
         """(t, m) with t + m + others = K and t just enough to beat m positives; None if there is no such split."""

@@ -283,7 +283,10 @@ class BranchAndBound:
             proved = self.dual_bound(pairs, alone) >= self.settled
             return None if proved else (np.zeros(normals.shape[1]), alone)
         if self.local.norm != 2:
-            delta, multipliers, feasible = least_distance_by_program(unit, scaled, self.local.norm, self.local.room)
+            limit = self.settled if margin == 0 else np.inf
+            delta, multipliers, feasible = least_distance_by_program(
+                unit, scaled, self.local.norm, self.local.room, limit
+            )
         elif self.local.room is not None:
             delta, multipliers, feasible = _least_distance_in_box(unit, scaled, self.local.room)
         else:

@@ -9,6 +9,7 @@ from scipy.linalg.lapack import dgeqrf
 from scipy.optimize import linprog, nnls
 
 from ..numerics.arrays import FloatArray
+from .program_kernels import ASTRAY, OPTIMAL, least_move
 
 INFEASIBLE = 1e-13
 
@@ -42,12 +43,33 @@ def _above_diagonal(height: int, width: int) -> FloatArray:
 
 
 def least_distance_by_program(
-    normals: FloatArray, offsets: FloatArray, norm: float, room: tuple[FloatArray, FloatArray] | None = None
+    normals: FloatArray,
+    offsets: FloatArray,
+    norm: float,
+    room: tuple[FloatArray, FloatArray] | None = None,
+    limit: float = np.inf,
 ) -> tuple[FloatArray, FloatArray, bool]:
     """The same in ℓ1 or ℓ∞, a linear program; `room` is how far each coordinate of δ may fall and rise.
 
-    Where HiGHS calls it infeasible, the multipliers come as close as they can to proving that without `room`.
+    A compiled walk over the corners of the dual (:mod:`.program_kernels`); HiGHS, which spends most of its time on
+    being set up, has what few degenerate programs lead that astray. Where the program is infeasible, the multipliers
+    combine the constraints into one that no δ within `room` meets; those of HiGHS come as close as they can to proving
+    it without `room`. A program whose δ would be longer than `limit` counts as infeasible, as soon as that is seen.
     """
+    width = normals.shape[1]
+    down, up = (np.full(width, np.inf),) * 2 if room is None else (np.array(side, np.float64) for side in room)
+    lines = np.ascontiguousarray(normals, np.float64), np.ascontiguousarray(offsets, np.float64)
+    delta, multipliers, outcome = least_move(*lines, float(norm), down, up, float(limit))
+    if outcome == ASTRAY:
+        delta, multipliers, feasible = least_distance_by_highs(normals, offsets, norm, room)
+        return delta, multipliers, feasible and bool(np.linalg.norm(delta, ord=norm) <= limit)
+    return delta, multipliers, outcome == OPTIMAL
+
+
+def least_distance_by_highs(
+    normals: FloatArray, offsets: FloatArray, norm: float, room: tuple[FloatArray, FloatArray] | None = None
+) -> tuple[FloatArray, FloatArray, bool]:
+    """The same by a general solver."""
     n, width = normals.shape
     down, up = room if room is not None else (np.full(width, np.inf), np.full(width, np.inf))
     if norm == 1:  # δ = rise - fall, minimise their sum

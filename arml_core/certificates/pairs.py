@@ -2,7 +2,8 @@
 
 For one positive i, bringing j and j' both ahead of i means entering two half-spaces ``g·δ ≥ s`` (unit normals, signed
 offsets). Any weights λ ≥ 0 merge them into one, so ``‖δ‖ ≥ (λ s + λ' s') / ‖λ g + λ' g'‖``; the best weights are known
-in closed form. ``w_m(j, j')`` is the (m+1)-th largest of these over the positives i: at most m of them may stay ahead.
+in closed form in ℓ2, and searched for in the other norms (:mod:`.pair_kernels`). ``w_m(j, j')`` is the (m+1)-th largest
+of these over the positives i: at most m of them may stay ahead.
 
 A flip by case (m, c, t) needs K-m negatives, at least t of class c, all of whose pairs cost at most ‖δ‖: a clique in
 the graph of cheap pairs. Peeling off negatives with too few cheap partners shows at which radius there is none.
@@ -13,8 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
-from ..numerics.error_bounds import TINY, sum_error
+from ..numerics.error_bounds import TINY, rounded_down, sum_error
 from .bounds import Case
+from .pair_kernels import HalfSpacesOfPairs, pair_weights
 from .triplet import Triplets
 from .triplet_rows import TripletRows
 
@@ -37,25 +39,28 @@ class PairGraph:
     def __init__(self, triplets: Triplets, rows: TripletRows, b: int, place: IntArray, depth: int, rest: float) -> None:
         self.place, self.rest = place, rest
         self.classes = triplets.references.label[triplets.references.order[place]]
-        offsets, normals, near = self._half_spaces(triplets, rows, b, place, depth)
+        half, offsets, normals, near = self._half_spaces(triplets, rows, b, place, depth)
         n = len(place)
-        self.weight = np.zeros((n, n, depth))
-        closed_form = triplets.threat.norm == 2 and n <= MOST_NEGATIVES  # longer lists are for one neighbour alone
-        blocks = range(0, n, BLOCK) if closed_form else range(0)
-        for start in blocks:
-            part = np.arange(start, min(start + BLOCK, n))
-            self.weight[part] = self._pair_weights(triplets, offsets, normals, near, place, part, depth)
         single = np.zeros((n, depth))
         largest = -np.sort(-np.maximum(offsets, 0.0), axis=1)[:, :depth]
         single[:, : largest.shape[1]] = largest  # beyond, no positive is left to hold it back
+        self.weight = np.zeros((n, n, depth))
+        has_partners = n <= MOST_NEGATIVES  # more are listed only for a single neighbour
+        if has_partners and triplets.threat.norm == 2:
+            for start in range(0, n, BLOCK):
+                part = np.arange(start, min(start + BLOCK, n))
+                self.weight[part] = self._pair_weights(triplets, offsets, normals, near, place, part, depth)
+        elif has_partners:
+            spaces = self._half_spaces_of_pairs(triplets, half, normals, near, place)
+            self.weight = pair_weights(spaces, single, depth, rest)
         self.weight[np.arange(n), np.arange(n)] = single
         own = np.maximum(single[:, None, :], single[None, :, :])
         self.weight = np.maximum(self.weight, own)  # beating both costs at least as much as beating the dearer one
 
     def _half_spaces(
         self, triplets: Triplets, rows: TripletRows, b: int, place: IntArray, depth: int
-    ) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Signed offsets s[j, i] and lengths of h_j - h_i for the positives that hold j back most.
+    ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+        """Halved numerators, signed offsets s[j, i] and lengths of h_j - h_i for the positives that hold j back most.
 
         The numerators are rounded down and the lengths up. A negative offset may so come out too large; that is sound,
         because offset, normal and cosine are all divided by the same length.
@@ -71,7 +76,29 @@ class PairGraph:
         count = min(len(useful), max(MOST_POSITIVES, 4 * depth))
         near = np.argpartition(-useful, count - 1)[:count]
         near = near[finite[near]]
-        return offset[:, near], below[:, near], near + rows.positives.start
+        return numerator[:, near] / 2, offset[:, near], below[:, near], near + rows.positives.start
+
+    def _half_spaces_of_pairs(
+        self, triplets: Triplets, half: FloatArray, length: FloatArray, near: IntArray, place: IntArray
+    ) -> HalfSpacesOfPairs:
+        """What the compiled search of ℓ1 and ℓ∞ needs."""
+        h, slack = triplets.h, triplets.h_slack
+        centre = h[near].mean(axis=0)
+        negative, positive = h[place] - centre, h[near] - centre
+        with np.errstate(over="ignore", invalid="ignore"):  # they only steer
+            products = negative @ negative.T, negative @ positive.T, np.einsum("pd,pd->p", positive, positive)
+        return HalfSpacesOfPairs(
+            h[place],
+            h[near],
+            np.ascontiguousarray(half),
+            np.ascontiguousarray(length),
+            slack[place],
+            slack[near],
+            *products,
+            float(triplets.threat.dual_norm),
+            sum_error(1.0, 2),
+            rounded_down(1.0, 4 * h.shape[1] + 64),
+        )
 
     def _pair_weights(
         self,

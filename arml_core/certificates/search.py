@@ -229,8 +229,9 @@ class PointSearch:
             return
         search.run(_deadline(started, budget), max_nodes)  # from now: the first search of a process loads its loops
         tried = 0
-        for delta in sorted(search.leaves, key=lambda delta: float(np.linalg.norm(delta))):
-            size = float(np.linalg.norm(delta, ord=self.triplets.threat.norm))
+        norm = self.triplets.threat.norm
+        for delta in sorted(search.leaves, key=lambda delta: float(np.linalg.norm(delta, ord=norm))):
+            size = float(np.linalg.norm(delta, ord=norm))
             if size < self.upper * (1 - 1e-6) and tried < 3:
                 tried += 1
                 self._look_at(delta)

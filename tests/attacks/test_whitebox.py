@@ -188,3 +188,36 @@ def test_the_last_resort_stays_inside_a_box_that_float32_rounds_out_of():
     size, found = roomy.towards_misclassified()
     assert 0.1 < float(found[0]) <= 0.15
     assert size >= float(found[0]) - float(x[0])
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_start_that_just_misses_is_enough_and_brings_its_own_neighbours(norm):
+    """One rival to the right decides at 0.6, behind hundreds to the left that are nearer and well guarded."""
+    height = np.linspace(-0.5, 0.5, 300)
+    left = np.column_stack([np.full(300, -1.0), height])
+    X = np.vstack([[0.0, 0.0], left * 0.9, [1.2, 0.0], left])
+    y = np.repeat([0, 1], [301, 301])
+    knn = MahalanobisKNN(1).fit(X, y)
+    x = np.zeros((1, 2))
+    attack = PointAttack(triplets_of(knn, ThreatModel(norm)), point_set(knn, x), 0)
+    found = attack.run(np.array([0.599, 0.0]))
+    assert found is not None
+    assert found[0] == pytest.approx(0.6, rel=1e-6)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_anchors_are_the_rivals_that_are_cheapest_in_the_norm_of_the_attack(norm):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 6)) * [1, 1, 1, 5, 5, 5], np.repeat([0, 1], 30)
+    knn = MahalanobisKNN(3).fit(X, y)
+    x = X[:1] * 0.9
+    attack = PointAttack(triplets_of(knn, ThreatModel(norm)), point_set(knn, x), 0)
+    place = attack._neighbourhood()
+    label, dual = attack.label, {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}[norm]
+    near = X[y == label][np.argsort(((X[y == label] - x) ** 2).sum(axis=1))[:8]]
+    costs = {}
+    for j in np.flatnonzero(y != label):
+        above = ((X[j] - x[0]) ** 2).sum() - ((near - x[0]) ** 2).sum(axis=1)
+        costs[j] = np.sort(above / np.linalg.norm(X[j] - near, ord=dual, axis=1))[-2]
+    anchors = place.index[attack._anchors(place)]
+    assert list(anchors) == sorted(costs, key=lambda j: costs[j])[: len(anchors)]
