@@ -95,7 +95,7 @@ def flips(labels, label, ties: str = "order", target=None) -> bool:
 def winners_at(G, X, y, point, k, exclude=(), slack=0) -> set:
     """Every class that some order of equal distances and some way of breaking equal votes elects, in fractions.
 
-    Squared distances count as equal that differ by no more than `slack` of themselves.
+    Distances count as equal that differ by about `slack` of themselves, or of the numbers they are computed from.
     """
     kept = [r for r in range(len(X)) if r not in set(exclude)]
     exact = [[Fraction(float(v)) for v in row] for row in np.vstack([np.asarray(point, dtype=float)[None], X[kept]])]
@@ -104,8 +104,9 @@ def winners_at(G, X, y, point, k, exclude=(), slack=0) -> set:
     for row in exact[1:]:
         apart = [p - q for p, q in zip(exact[0], row, strict=True)]
         distances.append(sum(sum(g * a for g, a in zip(line, apart, strict=True)) ** 2 for line in whole))
-    last = sorted(distances)[k - 1]
-    near, far = last * (1 - Fraction(slack)), last * (1 + Fraction(slack))
+    reach = np.abs(X[kept] - np.asarray(point, dtype=float)) @ np.abs(G).T
+    last, blur = sorted(distances)[k - 1], Fraction(slack) ** 2 * Fraction(float((reach**2).sum(axis=1).max()))
+    near, far = last * (1 - Fraction(slack)) - blur, last * (1 + Fraction(slack)) + blur
     labels = np.asarray(y)[kept].tolist()
     inside = Counter(c for c, d in zip(labels, distances, strict=True) if d < near)
     tied = Counter(c for c, d in zip(labels, distances, strict=True) if near <= d <= far)

@@ -62,7 +62,8 @@ class Problem:
 def changes_answer(problem: Problem, knn: MahalanobisKNN, point: np.ndarray, label: Any) -> bool:
     """Whether a point's answer is another one than `label`: by ``predict``, or by fractions where every order counts.
 
-    Rows that a metric cannot tell apart but for rounding are one place to the engine, so they may differ a little.
+    Rows that a metric cannot tell apart but for rounding are one place to the engine. Only one that is not diagonal has
+    such rows: there squared distances that differ by 1e-12 may tie.
     """
     if problem.ties == "any":
         slack = 0 if knn.metric_.is_diagonal else 1e-12
@@ -85,7 +86,8 @@ def check_adversarial(problem: Problem, knn: MahalanobisKNN, upper: float, point
         low, high = (np.broadcast_to(np.asarray(side, dtype=float), len(x)) for side in threat.box)
         assert np.all(point >= np.minimum(low, x))
         assert np.all(point <= np.maximum(high, x))
-    assert upper == threat.size(point - x) or abs(upper - threat.size(point - x)) <= 1e-12 * problem.size
+    size = threat.size(point - x)
+    assert upper == size or abs(upper - size) <= 1e-12 * max(problem.size, size)
 
 
 def whole(low: int, high: int, n: int):
