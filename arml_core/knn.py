@@ -31,7 +31,7 @@ from .device import device_for_certificates
 from .metric import as_metric
 from .neighbors.point_set import PointSet
 from .neighbors.prepared import PreparedReferences
-from .neighbors.vote import FlipRule
+from .neighbors.vote import FlipRule, possible_winners
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .numerics.precision import in_full_precision
 from .numerics.threads import one_thread_per_operation, threads_for
@@ -167,6 +167,18 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @in_full_precision
     @one_thread_per_operation
+    def possible_answers(self, X: ArrayLike, exclude: ArrayLike | Sequence[ArrayLike] | None = None) -> BoolArray:
+        """Which of ``classes_``, (n, n_classes), some order of equal distances or of equal votes elects for each row.
+
+        What :meth:`predict` answers is always among them. `exclude` is as in :meth:`certify`.
+        """
+        x = self._checked_points(X)
+        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
+        votes = self._references.tied_votes(x, self.n_neighbors, left_out)
+        return possible_winners(*votes, self.n_neighbors)
+
+    @in_full_precision
+    @one_thread_per_operation
     def kneighbors(
         self,
         X: ArrayLike,
@@ -214,8 +226,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             both sides; a point that is certified at all of them from the start is not attacked, so its `upper` is +inf.
         ties : "order": training order decides between equal distances, and the smallest label wins equal votes, as in
             :meth:`predict`. "any": an answer counts as kept only if no order of equal distances and no way of breaking
-            equal votes changes it, and `upper` belongs to a point that some order flips. A row whose own answer is tied
-            has radius 0; `correct` still says what :meth:`predict` answers.
+            equal votes changes it, and `upper` belongs to a point that some order flips (:meth:`possible_answers`). A
+            row whose own answer is tied has radius 0; `correct` still says what :meth:`predict` answers.
         target : a label: the radius is that of the smallest change after which the answer is this one. It is measured
             from the classifier's own answer, whatever `y` says: `y` only decides `correct`. A row that is already
             answered with the target has radius 0. "theorem1" knows no target.
