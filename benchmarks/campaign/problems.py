@@ -67,8 +67,15 @@ def make_pile(seed: int, number: int) -> Problem:
 
 def make_ruled(seed: int, number: int) -> Problem:
     """A problem with ties as sets, a target, or both; the target may be the answer itself."""
-    problem = make_problem(seed, number)
-    rng = np.random.default_rng([seed, number, 6])
+    return _ruled(make_problem(seed, number), np.random.default_rng([seed, number, 6]))
+
+
+def make_ruled_pile(seed: int, number: int) -> Problem:
+    """The same of rows in a few places."""
+    return _ruled(make_pile(seed, number), np.random.default_rng([seed, number, 6]))
+
+
+def _ruled(problem: Problem, rng: np.random.Generator) -> Problem:
     target = int(rng.choice(problem.y)) if rng.random() < 0.6 else None
     return replace(problem, ties="any" if target is None or rng.random() < 0.5 else "order", target=target)
 

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -127,6 +128,60 @@ def check_all(problem: Problem) -> None:
     if "exact" in answers and real.open == real.closed < np.inf:
         assert answers["exact"].exact[0]
         assert below(real.closed, answers["exact"].lower[0], size)
+
+
+def radius_on_a_line(rows, labels, x, label, k, ties, target) -> Fraction | None:
+    """ε* of a point on a line, in fractions; None where nothing flips.
+
+    Between the middles of pairs of rows the neighbours stay the same: it is enough to look at these places and between
+    them. An interval that flips is as near as its nearer end.
+    """
+    rows, x = [Fraction(float(r)) for r in rows], Fraction(float(x))
+    middles = sorted({(a + b) / 2 for a in rows for b in rows} | {x})
+    places = [(m, m) for m in [middles[0] - 1, *middles, middles[-1] + 1]]
+    places += [((a + b) / 2, a if abs(a - x) < abs(b - x) else b) for a, b in itertools.pairwise(middles)]
+    places += [(middles[0] - 1, middles[0]), (middles[-1] + 1, middles[-1])]
+    found = []
+    for place, nearest in places:
+        order = sorted(range(len(rows)), key=lambda r: (abs(rows[r] - place), r))
+        if ties == "any":
+            winners = winners_at(np.eye(1), np.array(rows)[:, None], labels, [place], k)
+        else:
+            votes = Counter(labels[r] for r in order[:k])
+            winners = {min(c for c, n in votes.items() if n == max(votes.values()))}
+        if winners - {label} if target is None else target in winners:
+            found.append(abs(nearest - x))
+    return min(found, default=None)
+
+
+@pytest.mark.parametrize("seed", seeds(60))
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_no_radius_on_a_line_is_too_large_by_a_single_bit(norm, seed):
+    """Everything is a fraction here, so nothing is tolerated."""
+    rng = np.random.default_rng([seed, int(min(norm, 3))])
+    n, n_classes = int(rng.integers(3, 11)), int(rng.integers(2, 5))
+    rows = rng.integers(-4, 5, size=n).astype(float) if seed % 3 else rng.normal(size=n).round(1)
+    labels = rng.integers(n_classes, size=n)
+    labels[:2] = 0, 1
+    k, x = int(rng.integers(1, n + 1)), float(rng.integers(-9, 10)) / 2
+    knn, threat = MahalanobisKNN(k).fit(rows[:, None], labels), ThreatModel(norm)
+    label = knn.predict([[x]])[0]
+    targets = [None, *np.unique(labels).tolist()]
+    for ties, target in itertools.product(("order", "any"), targets):
+        real = radius_on_a_line(rows, labels.tolist(), x, label, k, ties, target)
+        rule = {"threat": threat, "ties": ties, "target": target}
+        both = knn.certify([[x]], method="search", **rule)
+        answers = [both, knn.certify([[x]], **rule), knn.attack([[x]], **rule)]
+        if k == 1 and norm == 2:
+            answers.append(knn.certify([[x]], method="exact", **rule))
+        for answer in answers:
+            if real is None:
+                assert answer.upper[0] == np.inf, (ties, target)
+            else:
+                assert Fraction(answer.lower[0]) <= real, (ties, target)
+                assert answer.upper[0] == np.inf or Fraction(answer.upper[0]) >= real, (ties, target)
+        if real is not None and not (seed % 3 and ties == "any"):  # on a grid a tie may be all there is of a flip
+            assert both.lower[0] == pytest.approx(float(real), abs=1e-7), (ties, target)
 
 
 @given(problems(max_n=9, max_d=3))
