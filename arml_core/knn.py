@@ -363,7 +363,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             everyone = PointSet(self._references, self.n_neighbors, x, predicted, left_out, threads, rule)
         is_open = correct if rule.target is None else predicted != rule.target
         if rule.any_order:
-            is_open = is_open & ~everyone.flips(x, np.arange(len(x)))
+            votes = self._references.tied_votes(x, self.n_neighbors, left_out, still_none, threads)
+            winners = possible_winners(*votes, self.n_neighbors)
+            is_open = is_open & ~rule.changed(rule.adverse(winners, predicted), predicted)
         return _AskedPoints(everyone, predicted, correct, is_open)
 
     def _one_against_rest(

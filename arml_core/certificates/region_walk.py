@@ -156,7 +156,7 @@ def _neighbours(plane: PlanarProblem, region: Region, corners: FloatArray) -> It
     inside, outside = _sides(plane, region)
     if not len(outside):
         return  # everybody in reach is a neighbour: nobody is left to enter
-    # Among M-identical points training order decides: the last one in leaves first, the first one out enters first.
+    # Of M-identical points that are chained the last one in leaves first, and the first one out enters first.
     leaving = inside[[plane.after[a] < 0 or plane.after[a] not in region for a in inside]]
     entering = outside[[plane.before[b] < 0 or plane.before[b] in region for b in outside]]
     tolerance = 6 * plane.tolerance

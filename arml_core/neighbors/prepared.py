@@ -296,7 +296,14 @@ class PreparedReferences:
         inside, doubt = k_smallest(d[None], error[None], k)
         return np.flatnonzero(inside[0] | doubt[0])
 
-    def tied_votes(self, x: NDArray[np.floating], k: int, exclude: IntArray | None = None) -> tuple[IntArray, IntArray]:
+    def tied_votes(
+        self,
+        x: NDArray[np.floating],
+        k: int,
+        exclude: IntArray | None = None,
+        callback: Callback | None = None,
+        threads: int = 1,
+    ) -> tuple[IntArray, IntArray]:
         """Per class, (n, n_classes): the votes of rows nearer than the k-th distance, and the rows at that distance.
 
         Of the latter as many vote as complete the k; which ones, the order of equal distances decides. Distances count
@@ -308,15 +315,19 @@ class PreparedReferences:
         tied = np.zeros_like(certain)
         open_rows = np.arange(len(x))
         if exclude is None:
-            neighbours, decided = self.nearest_sets(points, k)
+            neighbours, decided = self.nearest_sets(points, k, callback, threads)
             certain[decided] = count_votes(self.label[neighbours[decided]], self.n_classes)
             open_rows = np.flatnonzero(~decided)
         n_candidates = min(len(self), k + EXTRA + (0 if exclude is None else exclude.shape[1]))
         step = min(self.distance_bounds.chunk_rows(), max(1, DIRECT_BYTES // (8 * n_candidates * x.shape[1])))
-        for start in range(0, len(open_rows), step):
+
+        def find(start: int) -> None:
             part = open_rows[start : start + step]
             left_out = None if exclude is None else exclude[part]
             certain[part], tied[part] = self._tied_votes_chunk(points[part], k, n_candidates, left_out)
+
+        for start, _ in in_parallel(find, range(0, len(open_rows), step), threads):
+            report(callback, min(start + step, len(open_rows)), len(open_rows))
         return certain, tied
 
     def _tied_votes_chunk(
