@@ -264,6 +264,15 @@ def test_a_twin_of_another_class_is_decided_by_nothing():
     assert tied.exact[0]
 
 
+def test_a_flip_that_is_nothing_but_a_tie_ends_what_is_proved():
+    """Only half way between both places can one row of each class be the three neighbours, against training order."""
+    knn = MahalanobisKNN(3).fit([[4.0]] * 3 + [[1.0]] * 4, [0, 0, 0, 2, 1, 1, 1])
+    found = knn.certify([[0.0]], method="search", ties="any", target=2)
+    assert knn.possible_answers([[2.5]]).tolist() == [[True, True, True]]
+    assert found.lower[0] <= 2.5
+    assert found.lower[0] == pytest.approx(2.5)
+
+
 def test_equal_votes_are_enough_for_a_rival():
     """K = 2: one row of each class keeps class 0 by the smallest label; with ties as sets it does not."""
     strict = on_a_line([0, 0.5, 3, 3.5], [0, 0, 1, 1], 2)
