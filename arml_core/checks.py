@@ -12,6 +12,9 @@ from .neighbors.point_set import PointSet
 from .numerics.arrays import IntArray
 from .untrusted import shortened
 
+TIES = ("order", "any")
+"""What decides ties: training order and the smallest class, or nothing."""
+
 
 def check_k(k: Any, n_rows: int) -> None:
     """K must be an integer between 1 and the number of training rows."""
@@ -83,6 +86,24 @@ def check_class_sizes(points: PointSet, classes: NDArray[Any]) -> None:
         name, rows = classes[labels[b]], int(own[b])
         who = f"Class {name} has {rows} rows" if rows < k else f"All but {int(total[b]) - rows} rows are class {name}"
         raise ValueError(f"{who}; this certificate needs {k} for K = {points.n_neighbors}. Use 'votes'.")
+
+
+def checked_ties(ties: Any) -> bool:
+    """Whether every order of equal distances and equal votes counts: "any", or not: "order"."""
+    if not isinstance(ties, str) or ties not in TIES:
+        raise ValueError(f"ties must be {' or '.join(map(repr, TIES))}; got {shortened(repr(ties))}")
+    return ties == "any"
+
+
+def checked_target(target: Any, classes: NDArray[Any]) -> int | None:
+    """The class code of a target; a ValueError for a label that was not seen in training."""
+    if target is None:
+        return None
+    label = target.item() if isinstance(target, np.generic) else target
+    known: list[Any] = classes.tolist()
+    if label not in known:
+        raise ValueError(f"target {shortened(repr(label))} was not in training; the classes are {known}")
+    return known.index(label)
 
 
 def _indices(row: Any) -> IntArray:

@@ -19,6 +19,7 @@ from .numerics.arrays import FloatArray
 from .radii import Radii
 from .results import Evaluation
 from .threat import ThreatModel
+from .vocabulary import question_words
 
 CERTIFICATES = ("exact", "search", "votes", "theorem1")
 """The tightest first."""
@@ -38,14 +39,15 @@ class Setting:
     part: PointsPart
     digest: str | None
     labels: bool
+    ties: str = "order"
+    target: Any = None
 
     @classmethod
     def of(cls, fingerprint: str, spec: EvaluationSpec) -> Setting:
         """The setting of a question about a dataset."""
         points = spec.points
-        return cls(
-            fingerprint, spec.n_neighbors, canonical_threat(spec.threat), points.part, points.digest, points.labels
-        )
+        threat, rows = canonical_threat(spec.threat), (points.part, points.digest, points.labels)
+        return cls(fingerprint, spec.n_neighbors, threat, *rows, spec.ties, spec.target)
 
     def points_words(self) -> str:
         """Which points these are; empty for the usual ones."""
@@ -56,7 +58,7 @@ class Setting:
             "given": "rows of a query file",
         }[self.part]
         question = "" if self.labels else OWN_ANSWERS
-        return "; ".join(part for part in (rows, question) if part)
+        return "; ".join(part for part in (rows, question, *question_words(self.ties, self.target)) if part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +142,8 @@ def join(certificate: Evaluation, attack: Evaluation) -> EvaluationPair:
         raise ValueError(f"{'; '.join(different)}: these are radii against different attackers")
     if classifier_of(certificate) != classifier_of(attack):
         raise ValueError("the certificate and the attack belong to different classifiers")
+    if certificate.spec.rule() != attack.spec.rule():
+        raise ValueError("the certificate and the attack differ in what counts as another answer: ties or a target")
     if setting_of(certificate) != setting_of(attack):
         raise ValueError("the certificate and the attack belong to different points")
     shared = np.isin(certificate.radii.index, attack.radii.index)

@@ -17,11 +17,21 @@ from .attacks import METHODS as ATTACKS
 from .attacks import attack_point, boundary_attack, whitebox_attack
 from .attacks.boundary import STEPS as BOUNDARY_STEPS
 from .certificates import Triplets, check_support, exact_radius, search_radius, triplet_bound
-from .checks import check_class_sizes, check_k, check_whole, checked_exclude, checked_labels, checked_radii
+from .checks import (
+    check_class_sizes,
+    check_k,
+    check_whole,
+    checked_exclude,
+    checked_labels,
+    checked_radii,
+    checked_target,
+    checked_ties,
+)
 from .device import device_for_certificates
 from .metric import as_metric
 from .neighbors.point_set import PointSet
 from .neighbors.prepared import PreparedReferences
+from .neighbors.vote import FlipRule, possible_winners
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .numerics.precision import in_full_precision
 from .numerics.threads import one_thread_per_operation, threads_for
@@ -35,21 +45,27 @@ SEARCH_TRADED = 3  # local optima the attack improves by trading within a search
 
 @dataclass(frozen=True, eq=False)
 class _AskedPoints:
-    """All points of a call, and which of them are `correct`: only for these is there anything to prove or to attack."""
+    """All points of a call, and which of them are `open`: only for these is there anything to prove or to attack.
+
+    `predicted` are the classifier's answers, as class codes; `correct` says which of them are the label in question.
+    `everyone` may have other codes (see :meth:`MahalanobisKNN._one_against_rest`).
+    """
 
     everyone: PointSet
+    predicted: IntArray
     correct: BoolArray
+    open: BoolArray
 
     def kept(self) -> PointSet:
         """The points whose answer is the one in question."""
-        return self.everyone.take(np.flatnonzero(self.correct))
+        return self.everyone.take(np.flatnonzero(self.open))
 
     def progress(self, callback: Callback | None) -> Callback | None:
-        """`callback` counting all points: the wrong ones are done from the start."""
+        """`callback` counting all points: the others are done from the start."""
         if callback is None:
             return None
-        wrong = int((~self.correct).sum())
-        return lambda done, total, info: callback(done + wrong, total + wrong, info)
+        settled = int((~self.open).sum())
+        return lambda done, total, info: callback(done + settled, total + settled, info)
 
     def unattacked(self, lower: FloatArray) -> Radii:
         """The kept points with what was proved about them; no attack has run."""
@@ -65,10 +81,10 @@ class _AskedPoints:
             adversarial=np.full(x.shape, np.nan, x.dtype),
         )
 
-    def with_wrong(self, kept: Radii, classes: NDArray[Any]) -> Radii:
-        """The result for all points: a wrong one has radius 0, and is its own adversarial point."""
-        n, at = len(self.everyone), np.flatnonzero(self.correct)
-        lower, upper, exact, adversarial = np.zeros(n), np.zeros(n), ~self.correct, self.everyone.points.copy()
+    def with_settled(self, kept: Radii, classes: NDArray[Any]) -> Radii:
+        """The result for all points: one that is not open has radius 0, and is its own adversarial point."""
+        n, at = len(self.everyone), np.flatnonzero(self.open)
+        lower, upper, exact, adversarial = np.zeros(n), np.zeros(n), ~self.open, self.everyone.points.copy()
         lower[at] = at_most_upper(kept.lower, kept.upper, at)
         upper[at], exact[at], adversarial[at] = kept.upper, kept.exact, kept.adversarial
         lower = np.where(lower > 0, lower, 0.0)  # NaN proves nothing
@@ -78,7 +94,7 @@ class _AskedPoints:
             upper=upper,
             exact=exact,
             correct=self.correct,
-            predicted=classes[self.everyone.labels],
+            predicted=classes[self.predicted],
             adversarial=adversarial,
         )
 
@@ -131,6 +147,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
         )
         self._triplets: dict[ThreatModel, Triplets] = {}
+        self._against_rest: dict[int, PreparedReferences] = {}
         return self
 
     @in_full_precision
@@ -147,6 +164,18 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes = self._references.predict(x, self.n_neighbors, left_out, callback, threads_for(self.n_jobs))
         labels: NDArray[Any] = self.classes_[codes]
         return labels
+
+    @in_full_precision
+    @one_thread_per_operation
+    def possible_answers(self, X: ArrayLike, exclude: ArrayLike | Sequence[ArrayLike] | None = None) -> BoolArray:
+        """Which of ``classes_``, (n, n_classes), some order of equal distances or of equal votes elects for each row.
+
+        What :meth:`predict` answers is always among them. `exclude` is as in :meth:`certify`.
+        """
+        x = self._checked_points(X)
+        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
+        votes = self._references.tied_votes(x, self.n_neighbors, left_out)
+        return possible_winners(*votes, self.n_neighbors)
 
     @in_full_precision
     @one_thread_per_operation
@@ -176,6 +205,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         budget: float = 1.0,
         callback: Callback | None = None,
         at: ArrayLike | None = None,
+        ties: str = "order",
+        target: Any = None,
     ) -> Radii:
         """How far each row can move before its answer changes.
 
@@ -193,6 +224,13 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         callback : ``callback(done, total, info)``, called as points are finished.
         at : radii at which a verdict is wanted. "search" then spends its time only on points with one of them between
             both sides; a point that is certified at all of them from the start is not attacked, so its `upper` is +inf.
+        ties : "order": training order decides between equal distances, and the smallest label wins equal votes, as in
+            :meth:`predict`. "any": an answer counts as kept only if no order of equal distances and no way of breaking
+            equal votes changes it, and `upper` belongs to a point that some order flips (:meth:`possible_answers`). A
+            row whose own answer is tied has radius 0; `correct` still says what :meth:`predict` answers.
+        target : a label: the radius is that of the smallest change after which the answer is this one. It is measured
+            from the classifier's own answer, whatever `y` says: `y` only decides `correct`. A row that is already
+            answered with the target has radius 0. "theorem1" knows no target.
 
         Returns
         -------
@@ -214,12 +252,13 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         threat = ThreatModel() if threat is None else threat
         check_is_fitted(self)
-        check_support(method, self.n_neighbors, threat)
+        check_support(method, self.n_neighbors, threat, target is not None)
         if not budget >= 0:
             raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
         radii = checked_radii(at, method)
-        asked = self._asked(X, y, exclude, callback)
-        points, triplets = asked.kept(), self.triplets_for(threat)
+        rule = FlipRule(checked_ties(ties), checked_target(target, self.classes_))
+        asked = self._asked(X, y, exclude, callback, rule)
+        points, triplets = asked.kept(), self._triplets_of(asked.everyone.references, threat)
         if method == "theorem1":
             check_class_sizes(points, self.classes_)
         progress = asked.progress(callback)
@@ -228,7 +267,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             lower = triplet_bound(triplets, points, method, progress)
             found = asked.unattacked(lower)
-        return replace(asked.with_wrong(found, self.classes_), method=method, threat=threat)
+        settings = self._rule_settings(rule)
+        return replace(asked.with_settled(found, self.classes_), method=method, threat=threat, settings=settings)
 
     @in_full_precision
     @one_thread_per_operation
@@ -242,6 +282,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         steps: int = BOUNDARY_STEPS,
         random_state: int = 0,
         callback: Callback | None = None,
+        ties: str = "order",
+        target: Any = None,
     ) -> Radii:
         """A small perturbation of each row that changes its answer, checked with :meth:`predict`.
 
@@ -258,11 +300,13 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"method must be {' or '.join(ATTACKS)}; got {method!r}")
         check_whole("steps", steps, at_least=1)
         check_whole("random_state", random_state, at_least=0)
-        asked = self._asked(X, y, exclude, callback)
-        points, triplets = asked.kept(), self.triplets_for(threat)
-        settings: dict[str, int] = {}
+        check_is_fitted(self)
+        rule = FlipRule(checked_ties(ties), checked_target(target, self.classes_))
+        asked = self._asked(X, y, exclude, callback, rule)
+        points, triplets = asked.kept(), self._triplets_of(asked.everyone.references, threat)
+        settings = self._rule_settings(rule)
         if method == "boundary":
-            settings = {"steps": int(steps), "seed": int(random_state)}
+            settings = {"steps": int(steps), "seed": int(random_state), **settings}
             upper, adversarial = boundary_attack(triplets.threat, points, steps, random_state, callback)
         elif self._is_exact_case(threat):
             both = exact_radius(triplets, points, asked.progress(callback))
@@ -270,7 +314,12 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             upper, adversarial = whitebox_attack(triplets, points, asked.progress(callback))
         found = replace(asked.unattacked(np.zeros(len(points))), upper=upper, adversarial=adversarial)
-        return replace(asked.with_wrong(found, self.classes_), method=method, threat=threat, settings=settings)
+        return replace(asked.with_settled(found, self.classes_), method=method, threat=threat, settings=settings)
+
+    def _rule_settings(self, rule: FlipRule) -> dict[str, Any]:
+        """What of the rule is not as usual, as a result states it."""
+        found: dict[str, Any] = {"ties": "any"} if rule.any_order else {}
+        return found if rule.target is None else {**found, "target": self.classes_.tolist()[rule.target]}
 
     def _is_exact_case(self, threat: ThreatModel | ResolvedThreat) -> bool:
         return self.n_neighbors == 1 and threat.norm == 2 and threat.box is None
@@ -298,6 +347,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike | None,
         exclude: ArrayLike | Sequence[ArrayLike] | None,
         callback: Callback | None,
+        rule: FlipRule,
     ) -> _AskedPoints:
         x = self._checked_points(X)
         left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
@@ -308,16 +358,45 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         threads = threads_for(self.n_jobs)
         predicted = self._references.predict(x, self.n_neighbors, left_out, still_none, threads)
         wanted = predicted if y is None else checked_labels(y, len(x), self.classes_)
-        everyone = PointSet(self._references, self.n_neighbors, x, predicted, left_out, threads)
-        return _AskedPoints(everyone, predicted == wanted)
+        correct = predicted == wanted
+        if rule.target is not None and self.n_neighbors == 1 and len(self.classes_) > 2:
+            everyone = self._one_against_rest(x, predicted, left_out, threads, rule)
+        else:
+            everyone = PointSet(self._references, self.n_neighbors, x, predicted, left_out, threads, rule)
+        is_open = correct if rule.target is None else predicted != rule.target
+        if rule.any_order:
+            votes = self._references.tied_votes(x, self.n_neighbors, left_out, still_none, threads)
+            winners = possible_winners(*votes, self.n_neighbors)
+            is_open = is_open & ~rule.changed(rule.adverse(winners, predicted), predicted)
+        return _AskedPoints(everyone, predicted, correct, is_open)
+
+    def _one_against_rest(
+        self, x: NDArray[np.floating], predicted: IntArray, left_out: IntArray | None, threads: int, rule: FlipRule
+    ) -> PointSet:
+        """The points among references of two classes, the target (1) and all others (0), for K = 1.
+
+        The nearest row is of the target or it is not: which other class it has does not matter, and certificates of two
+        classes are the tightest. With more neighbours it matters, because the votes of the others are counted apart.
+        """
+        assert rule.target is not None
+        references = self._against_rest.get(rule.target)
+        if references is None:
+            own, codes = self._references, (self._references.label == rule.target).astype(np.intp)
+            references = PreparedReferences(own.x, codes, 2, own.metric, own.device)
+            self._against_rest = {rule.target: references}  # only the last, as of the triplets
+        labels = (predicted == rule.target).astype(np.intp)
+        return PointSet(references, 1, x, labels, left_out, threads, FlipRule(rule.any_order))
 
     def triplets_for(self, threat: ThreatModel) -> Triplets:
         """What certificates and attacks know of the training rows against one attacker."""
         check_is_fitted(self)
+        return self._triplets_of(self._references, threat)
+
+    def _triplets_of(self, references: PreparedReferences, threat: ThreatModel) -> Triplets:
         resolved = threat.resolve(self.n_features_in_)  # also where it is known: one for other features may equal it
         known = self._triplets.get(threat)
-        if known is None:
-            known = Triplets(self._references, resolved)
+        if known is None or known.references is not references:
+            known = Triplets(references, resolved)
             self._triplets = {threat: known}  # only the last: h is as large as X; another thread may have its own
         return known
 

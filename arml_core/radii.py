@@ -57,7 +57,9 @@ def at_most_upper(lower: FloatArray, upper: FloatArray, index: IntArray) -> Floa
 class Radii:
     """For each point an interval ``lower ≤ ε* ≤ upper`` around its robust radius ε*.
 
-    ε* is the size of the smallest perturbation that changes the answer (0 where the answer is already wrong).
+    ε* is the size of the smallest perturbation that changes the answer (0 where the answer is already wrong). With a
+    target it is that of the smallest one after which the answer is the target, whatever the label (0 where it already
+    is); with ``ties="any"`` the answer counts as changed where some order of equal distances or equal votes changes it.
 
     Attributes
     ----------
@@ -68,11 +70,12 @@ class Radii:
         of its K-th neighbour; the grid of float32 features; neither more than 1e-4 of `upper` or, where `lower` is 0,
         1e-7 of the narrowest column that can move). False where both are +inf: that nothing can flip the answer is
         proved there, but there is no radius.
-    correct : where the prediction is the label in question. Not the same as ``lower > 0``.
+    correct : where the prediction is the label in question. Not the same as ``lower > 0``: an answer that is tied has
+        radius 0 with ``ties="any"``, and one that is the target has with a target, correct or not.
     predicted : the classifier's labels for the unperturbed points.
     adversarial : (n, D), the perturbed points behind `upper`, NaN rows where there is none.
     method, threat, settings : the question: how it was answered, against what, and with which settings (the steps
-        and the seed of an attack).
+        and the seed of an attack; `ties` where it is "any"; `target` where there is one).
     """
 
     index: IntArray
@@ -99,7 +102,8 @@ class Radii:
 
     def describe(self) -> str:
         """The method with its settings in one line, to stand beside a curve."""
-        settings = ", ".join(f"{name} {value:,}" for name, value in self.settings.items())
+        words = {name: value if isinstance(value, str) else f"{value:,}" for name, value in self.settings.items()}
+        settings = ", ".join(f"{name} {value}" for name, value in words.items())
         return f"{self.method} attack" + (f" ({settings})" if settings else "")
 
     def take(self, positions: ArrayLike) -> Radii:

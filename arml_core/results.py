@@ -139,6 +139,7 @@ def _about(evaluation: Evaluation) -> dict[str, Any]:
         "options": dict(spec.options),
         "budget": spec.budget,
         **({} if spec.at is None else {"at": list(spec.at)}),
+        **spec.rule(),
         "attack_seed": spec.seed,
         "points": spec.points.content(),
         "planned": evaluation.planned,
@@ -176,6 +177,8 @@ def _evaluation(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Evaluati
         about["attack_seed"],
         about["options"],
         tuple(about["at"]) if "at" in about else None,
+        about.get("ties", "order"),
+        about.get("target"),
     )
     run = RunSpec(about["fingerprint"], about["learner"], about["parameters"], about["seed"])
     titles = about["dataset"], about["dataset_title"], about["learner_title"]

@@ -278,6 +278,12 @@ def verdicts_at(radii: Iterable[float]) -> str:
     return f"verdicts at {radii_list(radii)}"
 
 
+def question_words(ties: str, target: object = None) -> tuple[str, ...]:
+    """What counts as another answer, where it is not the usual."""
+    found = ("ties in any order",) if ties == "any" else ()
+    return found if target is None else (*found, f"until the answer is {target}")
+
+
 def time_spent_on(radii: Iterable[float], points: str = "points") -> str:
     """What that means for other radii, as a sentence."""
     return (

@@ -26,6 +26,8 @@ DEFAULTS: dict[str, Any] = {
     "budget": None,
     "attack_seed": 0,
     "at": None,
+    "ties": "order",
+    "target": None,
     "points": {"part": "evaluation", "n": 3, "digest": None, "labels": True},
     "planned": 3,
     "lower": np.array([0.0, 0.1 + 0.2, 1.5]),
@@ -48,7 +50,7 @@ def made_evaluation(**changes: Any) -> Evaluation:
     radii = Radii(index=index, predicted=np.full(n, -1), adversarial=np.empty((n, 0)), **sides)
     points = PointsSpec(**of["points"])
     question = of["n_neighbors"], of["method"], of["threat"], points, of["budget"], of["attack_seed"], of["options"]
-    spec = EvaluationSpec(of["kind"], "", *question, of["at"])
+    spec = EvaluationSpec(of["kind"], "", *question, of["at"], of["ties"], of["target"])
     run = RunSpec(of["fingerprint"], of["learner"], of["parameters"], of["seed"])
     titles = of["dataset"], of["dataset_title"], of["learner_title"]
     return Evaluation(radii, spec, run, *titles, of["planned"], of["made"])

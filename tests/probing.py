@@ -39,7 +39,9 @@ def places_to_probe(M: np.ndarray, X: np.ndarray, x: np.ndarray, threat: Threat)
     points[:, free] += moves / weights
     points = points.astype(x.dtype)
     if sides:
-        points = np.clip(points, np.minimum(sides[0], x), np.maximum(sides[1], x)).astype(x.dtype)
+        low, high = np.minimum(sides[0], x), np.maximum(sides[1], x)
+        points = np.clip(points, low, high).astype(x.dtype)
+        points = points[((points >= low) & (points <= high)).all(axis=1)]  # single precision may round out of the box
     points[:, list(threat.frozen)] = x[list(threat.frozen)]
     return points
 

@@ -38,6 +38,23 @@ def test_a_dataset_is_certified_row_by_row(capsys):
     assert f"clean error {np.mean(~expected.correct):.3f}" in printed.err
 
 
+def test_ties_and_a_target_reach_the_engine(capsys):
+    data = load_dataset("iris")
+    knn = MahalanobisKNN(2).fit(data.X_train, data.y_train)
+    rule = {"ties": "any", "target": 2}
+    asked = ["iris", "-k", "2", "--ties", "any", "--target", data.class_names[2]]
+    assert main(["certify", *asked]) == 0
+    printed = capsys.readouterr()
+    found = [float(row["lower"]) for row in read_rows(printed.out)]
+    np.testing.assert_array_equal(found, knn.certify(data.X_test, data.y_test, **rule).lower)
+    assert f"ties in any order, until the answer is {data.class_names[2]}" in printed.err
+    assert main(["attack", *asked]) == 0
+    rows = read_rows(capsys.readouterr().out)
+    assert {row["becomes"] for row in rows} == {data.class_names[2]}
+    assert main(["certify", "iris", "--target", "tulip"]) != 0
+    assert "there is no class 'tulip'" in capsys.readouterr().err
+
+
 def test_an_archive_without_a_test_part_is_certified_leave_one_out(tmp_path):
     x, y = load_iris(return_X_y=True)
     np.savez(tmp_path / "flowers.npz", X=x, y=y)

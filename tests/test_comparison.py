@@ -75,6 +75,15 @@ def test_different_attackers_are_named_and_refused(one: ThreatModel, other: Thre
         join(certificate(threat=one), attack(threat=other))
 
 
+@pytest.mark.parametrize("rule", [{"ties": "any"}, {"target": 1}])
+def test_what_counts_as_another_answer_is_the_same_on_both_sides(rule: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="what counts as another answer"):
+        join(certificate(**rule), attack())
+    assert join(certificate(**rule), attack(**rule)).n_points > 0
+    assert setting_of(certificate(**rule)) != setting_of(certificate())
+    assert setting_of(certificate(**rule)).points_words()
+
+
 def test_the_rows_both_have_are_joined_in_their_order() -> None:
     some = attack(n=3, index=np.array([1, 3, 7]), upper=np.array([0.1, 0.4, 0.2]))
     found = join(certificate(n=6), some)

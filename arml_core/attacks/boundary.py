@@ -45,6 +45,9 @@ BLEND_STEPS = 50
 Predict = Callable[[NDArray[np.floating], IntArray], IntArray]
 """``predict(points, members)``: class codes of perturbed versions of those members."""
 
+Flips = Callable[[NDArray[np.floating], IntArray], BoolArray]
+"""``flips(points, members)``: which perturbed versions of those members get another answer."""
+
 
 class _Rates:
     """Recent successes of one kind of step, one column per point."""
@@ -77,7 +80,8 @@ def boundary_attack(
 
     def begin(members: IntArray) -> BoundaryWalk:
         block = points.take(members)
-        predict = NeighborListPredictor(block, len(blocks))
+        # Lists answer as `predict` does; which answers other orders of equal distances give, only the set itself knows.
+        predict = block.predict if points.rule.any_order else NeighborListPredictor(block, len(blocks))
         return BoundaryWalk(threat, block, predict, _starting_points(threat, block), random_state)
 
     walks = [walk for _, walk in in_parallel(begin, blocks, len(blocks))]
@@ -121,7 +125,7 @@ def run_walks(walks: list[BoundaryWalk], steps: int, callback: Callback | None =
 class Starts:
     """Where an attack may begin: noise between `low` and `high`, or the `fallback` row of each point.
 
-    `fallback` is (n, D): a training row of another class for each point, where no noise is misclassified.
+    `fallback` is (n, D): a training row of a rival class for each point, where no noise is misclassified.
     """
 
     low: FloatArray
@@ -137,15 +141,15 @@ def _starting_points(threat: ResolvedThreat, points: PointSet) -> Starts:
     if threat.box is not None:
         low[threat.movable] = np.maximum(threat.box[0], low[threat.movable])
         high[threat.movable] = np.minimum(threat.box[1], high[threat.movable])
-    others = x[[np.argmax(references.label != c) for c in range(references.n_classes)]]
-    return Starts(low, np.maximum(low, high), others[points.labels])
+    codes = range(references.n_classes)
+    rivals = x[[np.argmax(np.isin(references.label, points.rule.rivals(len(codes), c))) for c in codes]]
+    return Starts(low, np.maximum(low, high), rivals[points.labels])
 
 
 def _misclassified_noise(
     source: FloatArray,
     dtype: np.dtype[np.floating],
-    labels: IntArray,
-    predict: Predict,
+    flips: Flips,
     threat: ResolvedThreat,
     starts: Starts,
     generators: list[np.random.Generator],
@@ -161,7 +165,7 @@ def _misclassified_noise(
         else:
             points = starts.fallback[rows].astype(np.float64)
         points = threat.keep_within(points.astype(dtype), source[rows])
-        works = predict(points, rows) != labels[rows]
+        works = flips(points, rows)
         targets[rows[works]] = points[works]
     return targets
 
@@ -169,8 +173,7 @@ def _misclassified_noise(
 def _least_blend(
     source: FloatArray,
     dtype: np.dtype[np.floating],
-    labels: IntArray,
-    predict: Predict,
+    flips: Flips,
     threat: ResolvedThreat,
     targets: FloatArray,
 ) -> FloatArray:
@@ -183,7 +186,7 @@ def _least_blend(
         share = step / BLEND_STEPS
         points = ((1 - share) * source[waiting] + share * targets[waiting]).astype(dtype)
         points = threat.keep_within(points, source[waiting])
-        flipped = predict(points, waiting) != labels[waiting]
+        flipped = flips(points, waiting)
         best[waiting[flipped]] = points[flipped]
         waiting = waiting[~flipped]
     return best
@@ -203,14 +206,18 @@ class BoundaryWalk:
         starts: Starts,
         random_state: int = 0,
     ) -> None:
-        x, labels, source = points.points, points.labels, points.exact_points()
+        x, source = points.points, points.exact_points()
+
+        def flips(moved: NDArray[np.floating], members: IntArray) -> BoolArray:
+            return points.rule.changed(predict(moved, members), points.labels[members])
+
         generators = [_generator(random_state, row) for row in source]
-        targets = _misclassified_noise(source, x.dtype, labels, predict, threat, starts, generators)
-        self.start = _least_blend(source, x.dtype, labels, predict, threat, targets)
+        targets = _misclassified_noise(source, x.dtype, flips, threat, starts, generators)
+        self.start = _least_blend(source, x.dtype, flips, threat, targets)
         sizes = threat.size(np.nan_to_num(self.start, nan=np.inf) - source)
         self.members = np.flatnonzero(np.isfinite(sizes))  # those that walk
-        self.source, self.dtype, self.labels = source[self.members], x.dtype, labels[self.members]
-        self.predict, self.threat = predict, threat
+        self.source, self.dtype = source[self.members], x.dtype
+        self.flips, self.threat = flips, threat
         self.at = self.start[self.members]
         self.best, self.best_size = self.at.copy(), sizes[self.members]
         n = len(self.members)
@@ -255,9 +262,9 @@ class BoundaryWalk:
         around = (move + sideways) / np.sqrt(1 + self.sphere[rows, None] ** 2)  # back on the sphere
         closer = around * (1 - self.inward[rows, None])
         candidate = self._points(rows, closer)
-        flipped = self.predict(candidate, self.members[rows]) != self.labels[rows]
+        flipped = self.flips(candidate, self.members[rows])
         if check:
-            on_sphere = self.predict(self._points(rows, around), self.members[rows]) != self.labels[rows]
+            on_sphere = self.flips(self._points(rows, around), self.members[rows])
             self._adapt(rows, on_sphere, flipped)
         kept = rows[flipped]
         self.at[kept] = candidate[flipped]

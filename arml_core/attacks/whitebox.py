@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 from ..certificates.triplet import Triplets
 from ..neighbors.point_set import PointSet
-from ..neighbors.vote import elect, votes_to_beat
+from ..neighbors.vote import count_votes
 from ..numerics.arrays import FloatArray, IntArray
 from ..numerics.error_bounds import float32_error
 from ..numerics.parallel import in_parallel
@@ -54,6 +54,13 @@ class Choice:
     def key(self) -> tuple[object, ...]:
         """Equal for choices that ask for the same."""
         return (self.c, *(frozenset(places.tolist()) for places in (self.j, self.i, self.o)))
+
+
+class TiedNeighbourhood(Neighbourhood):
+    """The points where every order of equal distances counts: M-identical ones are ahead of each other."""
+
+    def _settled(self, a: int, b: int) -> bool:
+        return bool(self.twin[a] == self.twin[b])
 
 
 def whitebox_attack(
@@ -91,6 +98,7 @@ class PointAttack:
         self.linear = triplets.threat.norm != 2
         self.traded = 2 * traded if self.linear else traded
         self.x, self.label, self.n_neighbors = x, int(points.labels[member]), points.n_neighbors
+        self.rule, self.n_classes = points.rule, points.references.n_classes
         self.exact_x = x.astype(np.float64)
         references = triplets.references
         u, slack = references.embed(self.exact_x[None])
@@ -99,6 +107,8 @@ class PointAttack:
         self.d: FloatArray = np.maximum(references.norms**2 - 2 * (references.u @ self.u) + self.u @ self.u, 0.0)
         self.d[references.rank[points.left_out(member)]] = np.inf
         self.class_of = references.label[references.order]
+        self.rivals = self.rule.rivals(self.n_classes, self.label)
+        self.is_rival = np.isin(self.class_of, self.rivals)
         self.margin = max(MARGIN * self._scale(), 16 * float(slack[0]) ** 2)
         if x.dtype == np.float32:
             spread = np.linalg.norm(triplets.h, axis=1).max() * np.linalg.norm(self.exact_x)
@@ -111,7 +121,7 @@ class PointAttack:
         Not of all points alone: to one in a small group far from the others they are all far.
         """
         known = np.isfinite(self.d)
-        rivals = self.d[known & (self.class_of != self.label)]
+        rivals = self.d[known & self.is_rival]
         all_points = float(np.median(self.d[known]))
         if not len(rivals):
             return all_points
@@ -123,11 +133,11 @@ class PointAttack:
         per_class = max(4 * self.n_neighbors, POOL // 4)
         pool = []
         starts = self.triplets.references.starts
-        for c in range(self.triplets.references.n_classes):
+        for c in range(self.n_classes):
             places = np.arange(starts[c], starts[c + 1])
             pool.append(_nearest(self.d, places, POOL if c == self.label else per_class))
-        rivals = np.flatnonzero(self.class_of != self.label)
-        pool.append(_nearest(self.d, rivals, POOL))
+        pool.append(_nearest(self.d, np.flatnonzero(self.class_of != self.label), POOL))
+        pool.append(_nearest(self.d, np.flatnonzero(self.is_rival), POOL))
         together = np.unique(np.concatenate(pool))
         return together[np.isfinite(self.d[together])]
 
@@ -179,7 +189,7 @@ class PointAttack:
     def _misclassified(self) -> FloatArray | None:
         """The nearest of some training points of other classes that is really misclassified: a last resort."""
         references = self.triplets.references
-        rivals = np.flatnonzero((self.class_of != self.label) & np.isfinite(self.d))
+        rivals = np.flatnonzero(self.is_rival & np.isfinite(self.d))
         rivals = rivals[np.argsort(self.d[rivals])]
         some = np.union1d(rivals[:POOL], rivals[:: max(1, len(rivals) // POOL)])
         points = references.points(references.order[some]).astype(self.x.dtype)
@@ -194,7 +204,8 @@ class PointAttack:
         triplets = self.triplets
         room = triplets.threat.room(self.exact_x)
         difference = triplets.references.u[self.pool] - self.u
-        return Neighbourhood(
+        kind = TiedNeighbourhood if self.rule.any_order else Neighbourhood
+        return kind(
             triplets.h[self.pool],
             np.einsum("nr,nr->n", difference, difference),
             self.class_of[self.pool],
@@ -252,7 +263,7 @@ class PointAttack:
         if start is not None:
             yield from self._choices_near(place, self.triplets.threat.reduce_move(start - self.exact_x))
         still = np.zeros(place.h.shape[1])
-        rivals = [c for c in np.unique(place.label) if c != self.label]
+        rivals = [c for c in self.rivals if (place.label == c).any()]
         reach = {c: np.sort(place.d[place.label == c])[: self.n_neighbors // 2 + 1].mean() for c in rivals}
         for c in sorted(rivals, key=lambda c: reach[c])[:RIVALS]:
             yield self._around(place, int(c), place.keys(still), still)
@@ -295,7 +306,7 @@ class PointAttack:
         """Ways to choose J and I of a majority, nearest first, up to a limit: for regions no other start reaches."""
         nobody = np.empty(0, dtype=np.intp)
         positives = place.nearest(np.flatnonzero(place.label == self.label), place.d, len(place.d))
-        for c in np.unique(place.label[place.label != self.label]):
+        for c in self.rivals:
             t, m = self._split(int(c), 0) or (0, 0)
             members = place.nearest(np.flatnonzero(place.label == c), place.d, len(place.d))
             if not 1 <= t <= len(members):
@@ -307,7 +318,7 @@ class PointAttack:
     def _anchors(self, place: Neighbourhood) -> IntArray:
         """The rivals that are cheapest to bring ahead of the nearest positives."""
         positives = np.flatnonzero(place.label == self.label)
-        rivals = np.flatnonzero(place.label != self.label)
+        rivals = np.flatnonzero(np.isin(place.label, self.rivals))
         k = self.n_neighbors // 2 + 1
         near = positives[np.argsort(place.d[positives])[: 4 * k]]
         ahead = (place.d[rivals][:, None] - place.d[near]) / self._lengths(place.h[rivals], place.h[near])
@@ -326,7 +337,7 @@ class PointAttack:
     def _split(self, c: int, others: int) -> tuple[int, int] | None:
         """(t, m) with t + m + others = K and t just enough to beat m positives; None if there is no such split."""
         slots = self.n_neighbors - others
-        t = -(-votes_to_beat(slots, c, self.label) // 2)  # the fewest that beat the slots they leave
+        t = -(-self.rule.votes_to_beat(slots, c, self.label) // 2)  # the fewest that beat the slots they leave
         return (t, slots - t) if t >= 1 else None
 
     def _around(self, place: Neighbourhood, c: int, nearness: FloatArray, delta: FloatArray) -> Choice | None:
@@ -344,14 +355,18 @@ class PointAttack:
         """The cheapest choice that x + δ already fulfils: the winner there, and whom it may leave inside."""
         keys = place.keys(delta)
         inside = place.nearest(np.arange(len(keys)), keys, self.n_neighbors)
-        elected = int(elect(place.label[None, inside], self.triplets.references.n_classes)[0])
-        return None if elected == self.label else self._tipping(place, elected, keys)
+        votes = count_votes(place.label[None, inside], self.n_classes)[0]
+        if not self.rule.flips(votes, self.label):
+            return None
+        return self._tipping(place, int(self.rivals[votes[self.rivals].argmax()]), keys)
 
     def _tipping(self, place: Neighbourhood, c: int, keys: FloatArray) -> Choice | None:
         """How class c wins with those inside who are of neither class: just enough of c, the nearest, by `keys`."""
         inside = place.nearest(np.arange(len(keys)), keys, self.n_neighbors)
         others = inside[(place.label[inside] != c) & (place.label[inside] != self.label)]
         split = self._split(c, len(others))
+        if self.rule.target is not None:
+            others, split = self._beaten_too(place, c, others)
         members, positives = (np.flatnonzero(place.label == kind) for kind in (c, self.label))
         if split is None or len(members) < split[0]:
             return None
@@ -359,12 +374,30 @@ class PointAttack:
         i = place.nearest(positives, keys, split[1])
         return Choice(c, j, i, others)
 
+    def _beaten_too(self, place: Neighbourhood, c: int, others: IntArray) -> tuple[IntArray, tuple[int, int] | None]:
+        """As many of the `others`, nearest first, as leave none of their classes ahead of c, and the split then."""
+        labels = place.label[others]
+        earlier = np.array([np.count_nonzero(labels[:n] == label) for n, label in enumerate(labels)], dtype=np.intp)
+        for t in range(1, self.n_neighbors + 1):
+            beaten = [self.rule.votes_to_beat(int(e) + 1, c, int(k)) <= t for e, k in zip(earlier, labels, strict=True)]
+            kept = others[np.array(beaten, dtype=bool)][: self.n_neighbors - t]
+            m = self.n_neighbors - t - len(kept)
+            if self.rule.votes_to_beat(m, c, self.label) <= t:
+                return kept, (t, m)
+        return others, None
+
     def _orders(self, place: Neighbourhood, choice: Choice) -> list[Order]:
         """What a choice asks for: J ahead of all who are not inside, and O ahead of the positives if they count."""
         outside = self._back(place, choice.c, np.concatenate([choice.i, choice.o]))
         orders: list[Order] = [(choice.j, outside)]
-        swing = len(choice.i) + len(choice.o) - len(choice.j)
-        if len(choice.o) and (swing > 0 or (swing == 0 and choice.c > self.label)):
+        slots = len(choice.i) + len(choice.o)
+        if self.rule.target is not None:
+            allowed = np.concatenate([choice.i, choice.o])
+            for kind in np.unique(place.label[outside]):  # none of which may take so many of the places as to win
+                rest = allowed[place.label[allowed] != kind]
+                if len(rest) and self.rule.votes_to_beat(slots, choice.c, int(kind)) > len(choice.j):
+                    orders.append((rest, outside[place.label[outside] == kind]))
+        elif len(choice.o) and self.rule.votes_to_beat(slots, choice.c, self.label) > len(choice.j):
             orders.append((choice.o, outside[place.label[outside] == self.label]))
         return orders
 

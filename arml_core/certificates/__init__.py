@@ -1,13 +1,13 @@
 """Certificates: proven lower bounds on how far a point must move before nearest neighbours answer differently.
 
-=========  ==========  ==========================  =====  ===============
-method     neighbours  norms                       box    costs, frozen
-=========  ==========  ==========================  =====  ===============
-theorem1   odd K       ℓ1, ℓ2, ℓ∞                  yes    yes
-votes      any K       ℓ1, ℓ2, ℓ∞                  yes    yes
-exact      K = 1       ℓ2                          no     yes
-search     any K       ℓ1, ℓ2, ℓ∞                  yes    yes
-=========  ==========  ==========================  =====  ===============
+=========  ==========  ==========================  =====  ===============  ==========  ======
+method     neighbours  norms                       box    costs, frozen    ties "any"  target
+=========  ==========  ==========================  =====  ===============  ==========  ======
+theorem1   odd K       ℓ1, ℓ2, ℓ∞                  yes    yes              yes         no
+votes      any K       ℓ1, ℓ2, ℓ∞                  yes    yes              yes         yes
+exact      K = 1       ℓ2                          no     yes              yes         yes
+search     any K       ℓ1, ℓ2, ℓ∞                  yes    yes              yes         yes
+=========  ==========  ==========================  =====  ===============  ==========  ======
 
 `theorem1` and `votes` give the lower side only; `exact` and `search` give both, `exact` always together, `search` as
 close as its budget allows (always together where at most two features can move).

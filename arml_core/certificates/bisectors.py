@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..neighbors.vote import winner
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..threat import dual_norm
 from .region_walk import PlanarProblem
@@ -147,7 +146,7 @@ class _Lines:
         doubt = float(distance[unsure].min(initial=np.inf))
         nearer = np.where((low[line, stretch] == wanted)[:, None], certain[line, stretch], possible[line, stretch])
         with_a, with_b = (nearer + votes[ends[line]] for ends in (self.a, self.b))
-        a_flips, b_flips = winner(with_a) != plane.label, winner(with_b) != plane.label
+        a_flips, b_flips = plane.rule.flips(with_a, plane.label), plane.rule.flips(with_b, plane.label)
         kept = np.flatnonzero(~unsure & (a_flips | b_flips) & (distance < upper))
         kept = kept[np.argsort(distance[kept], kind="stable")]
         line, stretch = line[kept], stretch[kept]

@@ -11,6 +11,11 @@ winner, all K-m negatives satisfy S_m(j) ≤ ‖δ‖, and so do the at least t 
 ``t = max(m + [c loses a tie against y], ⌈(K-m)/(C-1)⌉, 1)``. The bound is the smallest, over all such cases
 (m, c), of the larger of the two order statistics. It holds for every K and every number of classes and is
 never below `theorem1`.
+
+Both hold as well where every order of equal distances and every way of breaking equal votes counts (`FlipRule`): ε̃ is
+the least move after which j is *at least* as near as i, so it is 0 for M-identical rows, and c needs no more votes than
+y has, so that t is at least m. With odd K that still means at most k-1 positives. A target leaves the cases in which
+that class wins; `theorem1` has no class in its one case.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..neighbors.point_set import PointSet
-from ..neighbors.vote import votes_to_beat
+from ..neighbors.vote import TRAINING_ORDER, FlipRule
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
@@ -50,8 +55,8 @@ def theorem1_cases(k: int) -> list[Case]:
     return [Case(m=k - 1, c=None, t=k, negatives=k)]
 
 
-def votes_cases(y: int, n_neighbors: int, counts: IntArray) -> list[Case]:
-    """Every case that can happen with `counts` training points per class."""
+def votes_cases(y: int, n_neighbors: int, counts: IntArray, rule: FlipRule = TRAINING_ORDER) -> list[Case]:
+    """Every case of another answer that can happen with `counts` training points per class."""
     positives, negatives = int(counts[y]), int(counts.sum() - counts[y])
     rivals = int(np.count_nonzero(counts)) - int(positives > 0)
     cases = []
@@ -59,10 +64,8 @@ def votes_cases(y: int, n_neighbors: int, counts: IntArray) -> list[Case]:
         incoming = n_neighbors - m
         if incoming > negatives:
             continue
-        for c in np.flatnonzero(counts):
-            if c == y:
-                continue
-            t = max(votes_to_beat(m, int(c), y), -(-incoming // rivals), 1)
+        for c in rule.rivals(len(counts), y):
+            t = max(rule.votes_to_beat(m, int(c), y), -(-incoming // rivals), 1)
             if t <= min(incoming, int(counts[c])):
                 cases.append(Case(m=m, c=int(c), t=t, negatives=incoming))
     return cases
@@ -109,20 +112,19 @@ def triplet_bound(triplets: Triplets, points: PointSet, method: str, callback: C
 
 def _group_bound(triplets: Triplets, points: PointSet, group: Group, method: str) -> FloatArray:
     k = points.n_neighbors
-    cases = theorem1_cases((k + 1) // 2) if method == "theorem1" else votes_cases(group.label, k, group.counts)
+    theorem1 = method == "theorem1"
+    cases = theorem1_cases((k + 1) // 2) if theorem1 else votes_cases(group.label, k, group.counts, points.rule)
     if not cases:
         return np.full(len(points), np.inf)  # no training set of this size can outvote the label
     if any(case.m >= group.counts[group.label] for case in cases):
         return np.zeros(len(points))  # with every positive inside, nothing holds the negatives back
-    places = points.places_left_out()
-    return _bound_with_lists(triplets, points.exact_points(), group.label, cases, places)
+    return _bound_with_lists(triplets, points, group.label, cases)
 
 
-def _bound_with_lists(
-    triplets: Triplets, x: FloatArray, label: int, cases: list[Case], exclude: IntArray | None
-) -> FloatArray:
+def _bound_with_lists(triplets: Triplets, points: PointSet, label: int, cases: list[Case]) -> FloatArray:
     """The bound from short lists of negatives, and from longer ones where these leave it open."""
-    rows = TripletRows(triplets, x, label, exclude)
+    x, exclude = points.exact_points(), points.places_left_out()
+    rows = TripletRows(triplets, x, label, exclude, points.rule.any_order)
     screening = Screening(triplets, rows, max(case.m for case in cases), exclude)
     stop = _stop(cases, triplets.references.n_classes)
     bound = np.full(len(x), np.inf)

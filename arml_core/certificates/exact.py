@@ -85,7 +85,7 @@ class _GroupSearch:
     def __init__(self, triplets: Triplets, points: PointSet, label: int) -> None:
         self.triplets, self.points, self.label = triplets, points, label
         self.x, self.exclude = points.points, points.places_left_out()
-        self.rows = TripletRows(triplets, points.exact_points(), label, self.exclude)
+        self.rows = TripletRows(triplets, points.exact_points(), label, self.exclude, points.rule.any_order)
         self.lower = np.full(len(points), np.inf)
         self.upper = np.full(len(points), np.inf)
         self.adversarial = np.full(self.x.shape, np.nan, self.x.dtype)

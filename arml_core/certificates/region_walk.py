@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..neighbors.vote import elect
+from ..neighbors.vote import TRAINING_ORDER, FlipRule, count_votes
 from ..numerics.arrays import FloatArray, IntArray
 
 TOLERANCE = 1e-10  # of keys, relative to the largest one in play; more where their error bound is larger
@@ -37,9 +37,11 @@ class PlanarProblem:
     h, d : (n, 2) and (n,): the key of point a at δ is ``d[a] - 2 h[a] @ δ``.
     error : how far a key may be from the true one and from the one that predict computes, anywhere in the rectangle.
     before : for each point the index of its predecessor among M-identical points (nearer by training order), or -1;
-        `after` the successor.
+        `after` the successor. Where every order counts, among M-identical points of one class: which of those come
+        first changes nothing.
     low, high : the limits of δ, a finite rectangle around 0; further away than `limit` nothing is asked.
     labels, n_classes : the classes of the points, as codes below `n_classes`; `label` is the answer at x.
+    rule : what counts as another answer.
     """
 
     h: FloatArray
@@ -55,6 +57,7 @@ class PlanarProblem:
     labels: IntArray
     n_classes: int
     label: int
+    rule: FlipRule = TRAINING_ORDER
 
     @property
     def tolerance(self) -> float:
@@ -64,7 +67,7 @@ class PlanarProblem:
 
     def flips(self, region: Region) -> bool:
         """Whether these neighbours give another answer."""
-        return bool(elect(self.labels[None, list(region)], self.n_classes)[0] != self.label)
+        return bool(self.rule.flips(count_votes(self.labels[None, list(region)], self.n_classes), self.label)[0])
 
 
 Enter = Callable[[FloatArray, FloatArray], bool]
@@ -153,7 +156,7 @@ def _neighbours(plane: PlanarProblem, region: Region, corners: FloatArray) -> It
     inside, outside = _sides(plane, region)
     if not len(outside):
         return  # everybody in reach is a neighbour: nobody is left to enter
-    # Among M-identical points training order decides: the last one in leaves first, the first one out enters first.
+    # Of M-identical points that are chained the last one in leaves first, and the first one out enters first.
     leaving = inside[[plane.after[a] < 0 or plane.after[a] not in region for a in inside]]
     entering = outside[[plane.before[b] < 0 or plane.before[b] in region for b in outside]]
     tolerance = 6 * plane.tolerance
@@ -173,8 +176,10 @@ def _possible(plane: PlanarProblem, region: Region) -> bool:
     """Whether training order allows a region that splits several groups of M-identical points.
 
     Two such groups are both split only where their distances are equal, and there the points that come first in
-    training order are the ones inside.
+    training order are the ones inside. Where every order counts, any points may be.
     """
+    if plane.rule.any_order:
+        return True
     split = [a for a in region if plane.after[a] >= 0 and plane.after[a] not in region]  # the last one in of each
     if len(split) < 2:
         return True

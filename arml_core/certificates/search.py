@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..neighbors.point_set import PointSet
+from ..neighbors.vote import TRAINING_ORDER, FlipRule
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.error_bounds import difference_error, squared_distance_error
 from ..numerics.parallel import in_parallel
@@ -167,7 +168,7 @@ class PointSearch:
     def _plane(self, limit: float, whole: bool = False) -> PlanarProblem:
         x = self.x.astype(np.float64)
         n_neighbors = self.points.n_neighbors
-        return planar_problem(self.triplets, x, self.label, n_neighbors, self.exclude, limit, whole)
+        return planar_problem(self.triplets, x, self.label, n_neighbors, self.exclude, limit, whole, self.points.rule)
 
     def _glance(self, near: float, width: float) -> None:
         """A first upper side: the smallest of some steps all around that changes the answer."""
@@ -219,11 +220,12 @@ class PointSearch:
     def _branch(self, started: float, budget: float, max_nodes: int | None) -> None:
         references = self.triplets.references
         counts = references.counts - np.bincount(references.label[self.exclude], minlength=references.n_classes)
-        cases = votes_cases(self.label, self.points.n_neighbors, counts)
+        cases = votes_cases(self.label, self.points.n_neighbors, counts, self.points.rule)
         if not cases or not counts[self.label]:
             return
         places = references.rank[self.exclude][None] if len(self.exclude) else None
-        rows = TripletRows(self.triplets, self.x.astype(np.float64)[None], self.label, places)
+        exact_x, any_order = self.x.astype(np.float64)[None], self.points.rule.any_order
+        rows = TripletRows(self.triplets, exact_x, self.label, places, any_order)
         search = self._prepare(rows, cases, places)
         if search is None:
             return
@@ -291,7 +293,14 @@ def _deadline(started: float, budget: float) -> float:
 
 
 def planar_problem(
-    triplets: Triplets, x: FloatArray, label: int, n_neighbors: int, exclude: IntArray, limit: float, whole: bool
+    triplets: Triplets,
+    x: FloatArray,
+    label: int,
+    n_neighbors: int,
+    exclude: IntArray,
+    limit: float,
+    whole: bool,
+    rule: FlipRule = TRAINING_ORDER,
 ) -> PlanarProblem:
     """The training points that can be among the neighbours of x + δ, in training order.
 
@@ -328,7 +337,7 @@ def planar_problem(
     corner = np.zeros((2, 2))
     corner[:, : len(threat.movable)] = low, high
     labels, twins = references.label[keep], references.twin[keep]
-    before, after = _chain(twins)
+    before, after = _chain(twins * references.n_classes + labels if rule.any_order else twins)
     return PlanarProblem(
         h,
         d[which],
@@ -343,6 +352,7 @@ def planar_problem(
         labels,
         references.n_classes,
         label,
+        rule,
     )
 
 
@@ -366,14 +376,14 @@ def _around(
     return d, h, slack, h_error
 
 
-def _chain(twins: IntArray) -> tuple[IntArray, IntArray]:
-    """For each point the one before and the one after it among its M-identical ones, -1 for none."""
-    before, after = np.full(len(twins), -1), np.full(len(twins), -1)
+def _chain(groups: IntArray) -> tuple[IntArray, IntArray]:
+    """For each point the one before and the one after it in its own group, -1 for none."""
+    before, after = np.full(len(groups), -1), np.full(len(groups), -1)
     last: dict[int, int] = {}
-    for place, twin in enumerate(twins.tolist()):
-        if twin in last:
-            before[place], after[last[twin]] = last[twin], place
-        last[twin] = place
+    for place, group in enumerate(groups.tolist()):
+        if group in last:
+            before[place], after[last[group]] = last[group], place
+        last[group] = place
     return before, after
 
 

@@ -97,12 +97,15 @@ class Triplets:
         """Upper bounds on ‖h_i - h_j‖_q for j in `rows` and i in `columns` (places in class order)."""
         return self.pairwise.upper(rows, columns)
 
-    def direct_row(self, x: FloatArray, j: int, places: IntArray, left_out: BoolArray) -> FloatArray:
+    def direct_row(
+        self, x: FloatArray, j: int, places: IntArray, left_out: BoolArray, any_order: bool = False
+    ) -> FloatArray:
         """ε̃₊(i, j) for one x and one j against the positives i at `places`, from differences.
 
         Slower than matrix products and accurate to a few rounding errors of the differences themselves; a
         vector M(x_i - x_j) that is structurally zero (frozen features) gives exactly +inf or 0. With a box the
-        value is the boxed one. `left_out` marks the places that do not exist for this x.
+        value is the boxed one. `left_out` marks the places that do not exist for this x. With `any_order` M-identical
+        rows tie, whichever comes first in training order.
         """
         references, threat = self.references, self.threat
         positives = references.points(references.order[places])
@@ -124,7 +127,7 @@ class Triplets:
             with np.errstate(divide="ignore"):
                 result[ahead] = numerator[ahead] / (2 * below)
         result[self.underflows(vector, error, difference)] = 0.0
-        settle_twins(references, result, j, places)
+        settle_twins(references, result, j, places, any_order)
         result[left_out] = 0.0
         return result
 
@@ -144,12 +147,15 @@ class Triplets:
         return d - error, d + error
 
 
-def settle_twins(references: PreparedReferences, values: FloatArray, j: int, places: IntArray) -> None:
+def settle_twins(
+    references: PreparedReferences, values: FloatArray, j: int, places: IntArray, any_order: bool = False
+) -> None:
     """Set ε̃(i, j) for M-identical i and j in `values`: +inf where i comes first in training order, else 0.
 
-    Their distances tie everywhere, so training order alone decides which of them is nearer.
+    Their distances tie everywhere, so training order alone decides which of them is nearer; with `any_order` it
+    decides nothing, and every value is 0.
     """
     indices = references.order[places]
     own = references.order[j]
     same = np.flatnonzero(references.twin[indices] == references.twin[own])
-    values[same] = np.where(indices[same] < own, np.inf, 0.0)
+    values[same] = np.where((indices[same] < own) & (not any_order), np.inf, 0.0)

@@ -23,10 +23,13 @@ class TripletRows:
     ----------
     x : (B, D) test points, all predicted and labelled as class `label`.
     exclude : (B, e) places (class order) that do not exist for a test point, padded with -1, or None.
+    any_order : whether M-identical rows tie, whichever comes first in training order.
     """
 
-    def __init__(self, triplets: Triplets, x: FloatArray, label: int, exclude: IntArray | None) -> None:
-        self.triplets, self.x = triplets, x
+    def __init__(
+        self, triplets: Triplets, x: FloatArray, label: int, exclude: IntArray | None, any_order: bool = False
+    ) -> None:
+        self.triplets, self.x, self.any_order = triplets, x, any_order
         references = triplets.references
         self.positives = slice(int(references.starts[label]), int(references.starts[label + 1]))
         self.u, self.slack = references.embed(x)
@@ -142,7 +145,7 @@ class TripletRows:
             )
             some = np.union1d(among[q], twins)
             left_out = np.isin(some, [] if self.left_out is None else self.left_out[b[q]])
-            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), some + start, left_out)
+            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), some + start, left_out, self.any_order)
             result[q] = -np.sort(np.partition(-row, count - 1)[:count])
         return result
 

@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> None:
             method=arguments.method,
             threat=query.threat,
             exclude=query.exclude,
+            ties=query.ties,
+            target=query.target,
             steps=arguments.steps,
             random_state=arguments.seed,
             callback=callback,
@@ -82,10 +84,19 @@ def _as_written(query: QueryArguments, found: Radii) -> tuple[NDArray[np.integer
     """The answers to the changed rows in the file's units, and these rows; NaN where they do not hold the change."""
     answers = np.array(found.predicted)
     settled = np.zeros(len(answers), dtype=bool)
+    classes = query.knn.classes_
+    wanted_class = classes != query.y[:, None] if query.target is None else np.array([classes == query.target])
 
     def flips(points: FloatArray) -> BoolArray:
-        answers[~settled] = query.knn.predict(points, exclude=query.exclude)[~settled]
-        settled[:] = answers != query.y
+        if query.ties == "any":
+            possible = query.knn.possible_answers(points, query.exclude)
+        else:
+            possible = classes == query.knn.predict(points, exclude=query.exclude)[:, None]
+        changed = possible & wanted_class
+        settles = changed.any(axis=1)
+        found_now = classes[np.where(settles, changed.argmax(axis=1), possible.argmax(axis=1))]
+        answers[~settled] = found_now[~settled]
+        settled[:] |= settles
         return settled.copy()
 
     x, wanted = query.x.astype(np.float64), found.adversarial.astype(np.float64)

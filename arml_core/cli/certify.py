@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> None:
             method=arguments.method,
             threat=query.threat,
             exclude=query.exclude,
+            ties=query.ties,
+            target=query.target,
             budget=arguments.budget,
             at=arguments.at,
             callback=callback,
@@ -69,7 +71,13 @@ def run(arguments: argparse.Namespace) -> None:
     write_output(text, arguments.output)
     print(
         summary(
-            found.method, "certified", found.lower, found.correct, found.threat, query.data.scaling.kind, arguments.at
+            found.method + query.question_words(),
+            "certified",
+            found.lower,
+            found.correct,
+            found.threat,
+            query.data.scaling.kind,
+            arguments.at,
         ),
         file=sys.stderr,
     )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import TIES
 from ..curves import robust_error
 from ..datasets import Dataset, fit_scaling, load_dataset, read_dataset
 from ..datasets.scaling import SCALING_KINDS, ScalingKind
@@ -22,7 +23,7 @@ from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.directed_rounding import as_written
 from ..threat import ThreatModel
 from ..untrusted import shortened
-from ..vocabulary import NORMS
+from ..vocabulary import NORMS, question_words
 
 LARGEST_ARCHIVE = 8 * 2**30
 
@@ -44,6 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--box", nargs=2, type=float, metavar=("LOW", "HIGH"), help="keep changed features inside, after scaling"
     )
     parser.add_argument("--frozen", action="append", default=[], metavar="FEATURE", help="a feature that cannot move")
+    parser.add_argument(
+        "--ties",
+        choices=TIES,
+        default=TIES[0],
+        help="order: training order decides between equal distances and the smallest label between equal votes "
+        "(default); any: an answer counts as kept only if no order changes it",
+    )
+    parser.add_argument("--target", metavar="CLASS", help="how far until the answer is this class")
     parser.add_argument("--metric", type=Path, help="a metric saved by 'train', or M as .npz or .csv")
     parser.add_argument("--points", type=int, help="only the first N (of the paper's six: in its evaluation order)")
     parser.add_argument("-o", "--output", type=Path, help="write the rows there (default: standard output)")
@@ -59,6 +68,8 @@ class QueryArguments:
     exclude: NDArray[np.intp] | None
     knn: MahalanobisKNN
     threat: ThreatModel
+    ties: str
+    target: int | None
 
     @classmethod
     def parse(cls, arguments: argparse.Namespace) -> QueryArguments:
@@ -71,7 +82,12 @@ class QueryArguments:
             box=None if arguments.box is None else tuple(arguments.box),
         )
         knn = MahalanobisKNN(arguments.neighbors, metric=metric).fit(data.X_train, data.y_train)
-        return cls(data, x, y, exclude, knn, threat)
+        return cls(data, x, y, exclude, knn, threat, arguments.ties, _target(data, arguments.target))
+
+    def question_words(self) -> str:
+        """What counts as another answer, to stand behind a method's name; empty for the usual."""
+        target = None if self.target is None else self.data.class_names[self.target]
+        return "".join(f", {words}" for words in question_words(self.ties, target))
 
     def class_names(self, codes: NDArray[Any]) -> list[str]:
         return [self.data.class_names[int(code)] for code in codes]
@@ -174,6 +190,12 @@ def _points(data: Dataset, points: int | None) -> tuple[FloatArray, NDArray[np.i
         x, y = data.evaluation(n)
         return x, y, None
     return data.X_test[:n], data.y_test[:n], None
+
+
+def _target(data: Dataset, name: str | None) -> int | None:
+    if name is not None and name not in data.class_names:
+        raise ValueError(f"there is no class {shortened(repr(name))}; there are {', '.join(data.class_names[:20])}")
+    return None if name is None else data.class_names.index(name)
 
 
 def _frozen(data: Dataset, names: list[str]) -> list[int] | None:

@@ -99,6 +99,7 @@ def evaluate_block(
 ) -> Radii:
     """The radii of one block; `index` names its rows within the whole."""
     arguments: dict[str, Any] = {"method": spec.method, "threat": spec.threat, "callback": callback, **spec.options}
+    arguments |= spec.rule()
     if spec.budget is not None:
         arguments["budget"] = spec.budget
     if spec.at is not None:

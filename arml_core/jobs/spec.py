@@ -13,9 +13,9 @@ import numpy as np
 from ..attacks import METHODS as ATTACKS
 from ..attacks.boundary import STEPS
 from ..certificates import check_support
-from ..checks import checked_radii
+from ..checks import checked_radii, checked_ties
 from ..threat import ThreatModel
-from ..vocabulary import verdicts_at
+from ..vocabulary import question_words, verdicts_at
 from .learners import entry_of, offered
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class EvaluationSpec:
     """Radii of a run's metric: (run, K, threat, method, budget, points), and for attacks a seed.
 
     Without a method, certificates count votes and attacks are white-box. `options` go to the method as they are. `at`
-    are the radii at which a search is to find verdicts.
+    are the radii at which a search is to find verdicts. `ties` and `target` are those of ``certify`` and ``attack``.
     """
 
     kind: EvaluationKind
@@ -151,6 +151,8 @@ class EvaluationSpec:
     seed: int = 0
     options: dict[str, Any] = field(default_factory=dict)
     at: tuple[float, ...] | None = None
+    ties: str = "order"
+    target: Any = None
 
     def __post_init__(self) -> None:
         if not self.method:
@@ -161,7 +163,7 @@ class EvaluationSpec:
         if isinstance(self.n_neighbors, bool) or int(self.n_neighbors) != self.n_neighbors or self.n_neighbors < 1:
             raise ValueError(f"n_neighbors must be an integer of at least 1; got {self.n_neighbors!r}")
         if self.kind == "certify":
-            check_support(self.method, int(self.n_neighbors), self.threat)
+            check_support(self.method, int(self.n_neighbors), self.threat, self.target is not None)
         elif self.method not in ATTACKS:
             raise ValueError(f"attack must be one of {', '.join(ATTACKS)}; got {self.method!r}")
         return EvaluationSpec(
@@ -175,6 +177,8 @@ class EvaluationSpec:
             int(self.seed) if self.method in _SEEDED else 0,
             self._checked_options(),
             None if self.method != "search" else checked_radii(self.at, self.method),
+            "any" if checked_ties(self.ties) else "order",
+            json_value(self.target),
         )
 
     def _checked_budget(self) -> float | None:
@@ -203,6 +207,7 @@ class EvaluationSpec:
             found.append(f"{self.budget:g} s a point")
         if self.at is not None:
             found.append(verdicts_at(self.at))
+        found += question_words(self.ties, self.target)
         if "sigma" in self.options:
             found.append(f"σ = {self.options['sigma']:g}")
         return tuple(found)
@@ -218,8 +223,15 @@ class EvaluationSpec:
             "budget": self.budget,
             "seed": self.seed,
             "options": self.options,
-            **({} if self.at is None else {"at": list(self.at)}),  # without it, jobs of older versions keep their keys
+            # without them, jobs of older versions keep their keys
+            **({} if self.at is None else {"at": list(self.at)}),
+            **self.rule(),
         }
+
+    def rule(self) -> dict[str, Any]:
+        """What of `ties` and `target` is not as usual, as ``certify`` and ``attack`` take it."""
+        found = {} if self.ties == "order" else {"ties": self.ties}
+        return found if self.target is None else {**found, "target": self.target}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> EvaluationSpec:
@@ -229,6 +241,8 @@ class EvaluationSpec:
             threat=ThreatModel(**content["threat"]),
             points=PointsSpec(**content["points"]),
             at=tuple(content["at"]) if "at" in content else None,
+            ties=content.get("ties", "order"),
+            target=content.get("target"),
         )
 
     @property
@@ -249,7 +263,7 @@ class EvaluationSpec:
         options += ["exclude=exclude"] if self.points.part == "train" else []
         options += [f"budget={self.budget!r}"] if self.budget is not None else []
         options += [f"at={list(self.at)!r}"] if self.at is not None else []
-        options += [f"{name}={value!r}" for name, value in self.options.items()]
+        options += [f"{name}={value!r}" for name, value in (self.options | self.rule()).items()]
         options += [f"random_state={self.seed}"] if self.method in _SEEDED else []
         return f"knn.{self.kind}(X, y, {', '.join(options)})"
 

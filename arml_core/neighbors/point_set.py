@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from .prepared import PreparedReferences
+from .vote import TRAINING_ORDER, FlipRule, possible_winners
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,7 @@ class PointSet:
     labels : (n,) class codes: the classifier's own answers, and those that must not change.
     exclude : (n, e) indices of reference rows to leave out per point, padded with -1, or None.
     threads : how many points may be worked on at once.
+    rule : what counts as another answer.
     """
 
     references: PreparedReferences
@@ -29,6 +31,7 @@ class PointSet:
     labels: IntArray
     exclude: IntArray | None = None
     threads: int = 1
+    rule: FlipRule = TRAINING_ORDER
 
     def __len__(self) -> int:
         return len(self.points)
@@ -39,13 +42,19 @@ class PointSet:
         return replace(self, points=self.points[members], labels=self.labels[members], exclude=left_out)
 
     def predict(self, points: NDArray[np.floating], members: IntArray) -> IntArray:
-        """Class codes of perturbed versions of `members`, each with its own rows left out."""
+        """Class codes of perturbed versions of `members`, each with its own rows left out.
+
+        Where every order of equal distances counts, one that is another answer, if there is one.
+        """
         left_out = None if self.exclude is None else self.exclude[members]
-        return self.references.predict(points, self.n_neighbors, left_out)
+        if not self.rule.any_order:
+            return self.references.predict(points, self.n_neighbors, left_out)
+        votes = self.references.tied_votes(points, self.n_neighbors, left_out)
+        return self.rule.adverse(possible_winners(*votes, self.n_neighbors), self.labels[members])
 
     def flips(self, points: NDArray[np.floating], members: IntArray) -> BoolArray:
         """Which of the perturbed versions of `members` get another answer."""
-        return np.asarray(self.predict(points, members) != self.labels[members])
+        return self.rule.changed(self.predict(points, members), self.labels[members])
 
     def flips_one(self, points: NDArray[np.floating], member: int) -> BoolArray:
         """The same for several perturbed versions of one point."""

@@ -15,7 +15,7 @@ from ..numerics.parallel import in_parallel
 from ..numerics.selection import k_smallest
 from ..progress import Callback, report
 from ..threat import ResolvedThreat
-from .vote import elect
+from .vote import count_votes, elect
 
 SAMPLE = 2048  # rows that stand for all where only the centre or the spread matters
 EXTRA = 24  # candidates beyond K whose distances are computed exactly
@@ -279,6 +279,11 @@ class PreparedReferences:
 
     def _nearest_of_all(self, x: FloatArray, k: int, exclude: IntArray | None) -> tuple[FloatArray, IntArray]:
         """The same by computing every distance, for rows where the screen leaves doubt (many ties, far points)."""
+        distances, nearest = self.nearest_of(x[None], self._possible_of_all(x, k, exclude)[None], k)
+        return distances[0], nearest[0]
+
+    def _possible_of_all(self, x: FloatArray, k: int, exclude: IntArray | None) -> IntArray:
+        """Training indices, ascending, of all that may be among the k nearest of one x, but for rounding."""
         step = max(1, DIRECT_BYTES // (8 * len(x)))
         d, error = np.empty(len(self)), np.empty(len(self))
         for start in range(0, len(self), step):
@@ -289,9 +294,81 @@ class PreparedReferences:
         if exclude is not None:
             d[exclude[exclude >= 0]] = np.inf
         inside, doubt = k_smallest(d[None], error[None], k)
-        few = np.flatnonzero(inside[0] | doubt[0])
-        distances, nearest = self.nearest_of(x[None], few[None], k)
-        return distances[0], nearest[0]
+        return np.flatnonzero(inside[0] | doubt[0])
+
+    def tied_votes(
+        self,
+        x: NDArray[np.floating],
+        k: int,
+        exclude: IntArray | None = None,
+        callback: Callback | None = None,
+        threads: int = 1,
+    ) -> tuple[IntArray, IntArray]:
+        """Per class, (n, n_classes): the votes of rows nearer than the k-th distance, and the rows at that distance.
+
+        Of the latter as many vote as complete the k; which ones, the order of equal distances decides. Distances count
+        as equal if they are without rounding (M-identical rows are in one place). Where no order changes the votes, all
+        k votes may be in the first.
+        """
+        points = x.astype(np.float64)
+        certain = np.zeros((len(x), self.n_classes), dtype=np.intp)
+        tied = np.zeros_like(certain)
+        open_rows = np.arange(len(x))
+        if exclude is None:
+            neighbours, decided = self.nearest_sets(points, k, callback, threads)
+            certain[decided] = count_votes(self.label[neighbours[decided]], self.n_classes)
+            open_rows = np.flatnonzero(~decided)
+        n_candidates = min(len(self), k + EXTRA + (0 if exclude is None else exclude.shape[1]))
+        step = min(self.distance_bounds.chunk_rows(), max(1, DIRECT_BYTES // (8 * n_candidates * x.shape[1])))
+
+        def find(start: int) -> None:
+            part = open_rows[start : start + step]
+            left_out = None if exclude is None else exclude[part]
+            certain[part], tied[part] = self._tied_votes_chunk(points[part], k, n_candidates, left_out)
+
+        for start, _ in in_parallel(find, range(0, len(open_rows), step), threads):
+            report(callback, min(start + step, len(open_rows)), len(open_rows))
+        return certain, tied
+
+    def _tied_votes_chunk(
+        self, x: FloatArray, k: int, n_candidates: int, exclude: IntArray | None
+    ) -> tuple[IntArray, IntArray]:
+        rows = self.distance_bounds.query(*self.embed(x))
+        top = torch.topk(rows.lower, n_candidates, dim=1, largest=False)
+        candidates = np.sort(self.order[top.indices.cpu().numpy()], axis=1)
+        certain, tied, reach = self._tied_votes_of(x, candidates, k, exclude)
+        if n_candidates < len(self):
+            beyond = (top.values[:, -1] + rows.constant).double().cpu().numpy() * rows.side.scale**2
+            for b in np.flatnonzero(~(reach < beyond)):
+                few = self._possible_of_all(x[b], k, None if exclude is None else exclude[b])
+                found = self._tied_votes_of(x[b : b + 1], few[None], k)
+                certain[b], tied[b] = found[0][0], found[1][0]
+        return certain, tied
+
+    def _tied_votes_of(
+        self, x: FloatArray, indices: IntArray, k: int, exclude: IntArray | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The same among each row's own training `indices`, and a squared distance that none of the k is beyond."""
+        points, label = self.points(indices), self.label[indices]
+        d = self.metric.squared_distances(x[:, None, :], points)
+        reach = d + self._coarse_error(d, x[:, None, :], points)
+        if exclude is not None:
+            d[(indices[:, :, None] == exclude[:, None, :]).any(axis=2)] = np.inf
+        inside, doubt = self._in_doubt(d, x, points, k)
+        reach = np.where(inside | doubt, reach, -np.inf).max(axis=1)
+        certain, tied = (np.zeros((len(x), self.n_classes), dtype=np.intp) for _ in range(2))
+        for b in range(len(x)):
+            certain[b] = np.bincount(label[b, inside[b]], minlength=self.n_classes)
+            places = np.flatnonzero(doubt[b])
+            slots, found = k - int(certain[b].sum()), label[b, places]
+            if len(places) and (found == found[0]).all():
+                certain[b, found[0]] += slots
+            elif len(places):
+                exact = np.array(self._exact_distances(x[b], points[b, places]), dtype=object)
+                last = np.sort(exact)[slots - 1]
+                certain[b] += np.bincount(found[exact < last], minlength=self.n_classes)
+                tied[b] = np.bincount(found[exact == last], minlength=self.n_classes)
+        return certain, tied, reach
 
 
 def _equal_rows(x: NDArray[np.floating], metric: Metric) -> IntArray:

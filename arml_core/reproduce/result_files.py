@@ -126,6 +126,7 @@ def _entry_key(evaluation: Evaluation) -> tuple[str, ...]:
         str(evaluation.spec.threat.arguments()),
         str(sorted((name, str(value)) for name, value in evaluation.run.parameters.items())),
         str(sorted((name, str(value)) for name, value in evaluation.spec.options.items() if name != "steps")),
+        *map(str, evaluation.spec.rule().items()),
     )
 
 

@@ -32,6 +32,7 @@ def column_of(evaluation: Evaluation) -> str | None:
         or evaluation.spec.threat.costs
         or evaluation.spec.threat.frozen
         or box not in (None, BOX)
+        or evaluation.spec.rule()
     ):
         return None
     what = (evaluation.spec.kind, evaluation.spec.method, evaluation.spec.n_neighbors, box is not None)

@@ -1,8 +1,9 @@
 """What must hold for every problem: each check compares answers with the truth, or with each other.
 
-`lower` is held to ε* where training order decides between equal distances, `upper` to the closed regions (see
-:mod:`tests.attacks.oracles`). Only these two comparisons have a tolerance, the oracle's own: its programs are solved in
-float64. Everything else is compared as it is: no proved radius may exceed the size of any point that was seen to flip.
+`lower` is held to ε* where training order decides between equal distances (or, with ``ties="any"``, nothing does),
+`upper` to the closed regions (see :mod:`tests.attacks.oracles`). Only these two comparisons have a tolerance, the
+oracle's own: its programs are solved in float64. Everything else is compared as it is: no proved radius may exceed the
+size of any point that was seen to flip.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from arml_core import MahalanobisKNN, Radii
 from arml_core.certificates import METHODS
 from tests.attacks.oracles import Truth
-from tests.attacks.problems import Problem
+from tests.attacks.problems import Problem, changes_answer
 
 ORACLE_RELATIVE = 1e-7
 ORACLE_ABSOLUTE = 1e-8  # of the largest number in sight
@@ -44,7 +45,7 @@ def ask(problem: Problem, knn: MahalanobisKNN, slow: Iterable[str] = SLOW) -> An
     """Every quick certificate that can answer this problem, and those slow methods that are wanted."""
     x, options = problem.x[None], problem.options
     answers: Answers = {"votes": knn.certify(x, method="votes", **options)}
-    if problem.k % 2 and _enough_of_each(problem, answers["votes"].predicted[0]):
+    if problem.k % 2 and problem.target is None and _enough_of_each(problem, answers["votes"].predicted[0]):
         answers["theorem1"] = knn.certify(x, method="theorem1", **options)
     if problem.k == 1 and problem.threat.norm == 2 and problem.threat.box is None:
         answers["exact"] = knn.certify(x, method="exact", **options)
@@ -95,11 +96,14 @@ def _between_methods(answers: Answers) -> Iterator[Violation]:
 
 
 def _wrong_label(problem: Problem, knn: MahalanobisKNN, answers: Answers) -> Iterator[Violation]:
-    """Where the answer is already wrong the radius is 0."""
+    """Where the answer is already wrong the radius is 0, or, with a target, what it is without a label."""
     predicted = answers["votes"].predicted[0]
     other = next(label for label in knn.classes_ if label != predicted)
     wrong = knn.certify(problem.x[None], [other], **problem.options)
-    if wrong.lower[0] != 0 or wrong.upper[0] != 0 or wrong.correct[0]:
+    if problem.target is not None:
+        if wrong.lower[0] != answers["votes"].lower[0] or wrong.correct[0]:
+            yield Violation("the label changes the way to a target", "votes", f"{wrong.lower[0]!r}")
+    elif wrong.lower[0] != 0 or wrong.upper[0] != 0 or wrong.correct[0]:
         yield Violation("a wrong answer has a radius", "votes", f"{wrong.lower[0]!r}, {wrong.upper[0]!r}")
 
 
@@ -112,9 +116,9 @@ def adversarial_faults(problem: Problem, knn: MahalanobisKNN, upper: float, poin
     if not np.isfinite(point).all():
         yield "a size without a point"
         return
-    threat, x, options = problem.threat, problem.x, problem.options
-    clean, moved = knn.predict(np.stack([x, point]), exclude=options["exclude"] and 2 * options["exclude"])
-    if clean == moved:
+    threat, x = problem.threat, problem.x
+    clean = knn.predict(x[None], exclude=problem.options["exclude"])[0]
+    if not changes_answer(problem, knn, point, clean):
         yield "the point does not change the answer"
     frozen = list(threat.frozen)
     if not np.array_equal(point[frozen], x[frozen]):

@@ -12,7 +12,7 @@ from tests.attacks.problems import Problem
 from tests.probing import places_to_probe
 
 from .checks import Answers, Violation, ask, lower_of, squared_size, violations
-from .problems import make_pile
+from .problems import make_pile, make_ruled_pile
 from .run import run_each
 from .tally import Tally
 
@@ -20,6 +20,11 @@ from .tally import Tally
 def run_piles(seed: int, numbers: range, deadline: float) -> Tally:
     """No point that flips is nearer than any proved radius, with no tolerance at all."""
     return run_each(seed, numbers, deadline, make_pile, _check, "make_pile({}, {})")
+
+
+def run_ruled_piles(seed: int, numbers: range, deadline: float) -> Tally:
+    """The same with ties as sets and targets."""
+    return run_each(seed, numbers, deadline, make_ruled_pile, _check, "make_ruled_pile({}, {})")
 
 
 def _check(tally: Tally, number: int, problem: Problem) -> list[Violation]:
@@ -34,13 +39,18 @@ def _check(tally: Tally, number: int, problem: Problem) -> list[Violation]:
 
 
 def nearest_flip(problem: Problem, knn: MahalanobisKNN) -> np.ndarray | None:
-    """The nearest of the probed points that has another answer than x."""
+    """The nearest of the probed points whose answer is, or can be, another one than that of x."""
     points = places_to_probe(problem.M, problem.X, problem.x, problem.threat)
     exclude = [list(problem.exclude)] * len(points) if problem.exclude else None
     if not len(points):
         return None
     answer = knn.predict(problem.x[None], exclude=problem.options["exclude"])[0]
-    flipped = points[knn.predict(points, exclude=exclude) != answer]
+    if problem.ties == "any":
+        possible = knn.possible_answers(points, exclude)
+    else:
+        possible = knn.predict(points, exclude=exclude)[:, None] == knn.classes_
+    others = knn.classes_ != answer if problem.target is None else knn.classes_ == problem.target
+    flipped = points[possible[:, others].any(axis=1)]
     if not len(flipped):
         return None
     sizes = [problem.threat.size(point.astype(float) - problem.x.astype(float)) for point in flipped]

@@ -65,6 +65,21 @@ def make_pile(seed: int, number: int) -> Problem:
     return in_single_precision(problem) if number // 12 % 2 else problem
 
 
+def make_ruled(seed: int, number: int) -> Problem:
+    """A problem with ties as sets, a target, or both; the target may be the answer itself."""
+    return _ruled(make_problem(seed, number), np.random.default_rng([seed, number, 6]))
+
+
+def make_ruled_pile(seed: int, number: int) -> Problem:
+    """The same of rows in a few places."""
+    return _ruled(make_pile(seed, number), np.random.default_rng([seed, number, 6]))
+
+
+def _ruled(problem: Problem, rng: np.random.Generator) -> Problem:
+    target = int(rng.choice(problem.y)) if rng.random() < 0.6 else None
+    return replace(problem, ties="any" if target is None or rng.random() < 0.5 else "order", target=target)
+
+
 def metric_kind(number: int) -> str:
     return METRICS[number % 4]
 
@@ -205,6 +220,7 @@ def as_code(problem: Problem) -> str:
     costs = None if threat.costs is None else threat.costs.tolist()
     norm = {1.0: "l1", 2.0: "l2", np.inf: "linf"}[threat.norm]
     points = problem.points if isinstance(problem, ManyPoints) else problem.x[None]
+    asked = ", ".join(f"{name}={value!r}" for name, value in problem.options.items() if name != "threat")
     metric = f"np.array({problem.M.tolist()})"
     if isinstance(problem, LineProblem):
         metric = f"Metric.from_components({problem.G.tolist()})"
@@ -218,7 +234,7 @@ def as_code(problem: Problem) -> str:
             f"x = np.array({points.tolist()}, dtype=np.{points.dtype})",
             f"threat = ThreatModel('{norm}', costs={costs}, frozen={list(threat.frozen) or None}, box={box})",
             f"knn = MahalanobisKNN({problem.k}, M).fit(X, y)",
-            f"question = dict(threat=threat, exclude={problem.options['exclude']})",
+            f"question = dict(threat=threat, {asked})",
             "print(knn.certify(x, method='votes', **question))",
             "print(knn.certify(x, method='search', **question))",
         ]

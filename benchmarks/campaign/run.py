@@ -14,7 +14,7 @@ from tests.attacks.oracles import Truth, truth
 from tests.attacks.problems import Problem
 
 from .checks import Answers, Violation, ask, violations
-from .problems import LAYOUTS, METRICS, NORMS, make_crowd, make_problem, metric_kind
+from .problems import LAYOUTS, METRICS, NORMS, make_crowd, make_problem, make_ruled, metric_kind
 from .tally import Tally
 
 ROUND = len(METRICS) * len(NORMS) * len(LAYOUTS)  # after this many problems all combinations have come
@@ -29,6 +29,11 @@ Check = Callable[[Tally, int, Any], list[Violation]]
 def run_crowds(seed: int, numbers: range, deadline: float) -> Tally:
     """The same with many rows, where lists of candidates and float32 products come in."""
     return run_problems(seed, numbers, deadline, make_crowd)
+
+
+def run_ruled(seed: int, numbers: range, deadline: float) -> Tally:
+    """The random problems with ties as sets and targets."""
+    return run_problems(seed, numbers, deadline, make_ruled)
 
 
 def run_problems(seed: int, numbers: range, deadline: float, make: Make = make_problem) -> Tally:
@@ -62,7 +67,8 @@ def true_radii(problem: Problem, answers: Answers) -> Truth:
     """The oracle's radii for the label that the classifier gives."""
     X, x = problem.X.astype(float), problem.x.astype(float)
     label = answers["votes"].predicted[0]
-    return truth(problem.M, X, problem.y, x, label, problem.k, problem.threat, problem.exclude)
+    rule = {"ties": problem.ties, "target": problem.target}
+    return truth(problem.M, X, problem.y, x, label, problem.k, problem.threat, problem.exclude, **rule)
 
 
 def guarded(work: Callable[[], list[Violation]]) -> list[Violation]:

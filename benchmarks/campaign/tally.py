@@ -88,6 +88,8 @@ def _kinds(problem: Problem, real: Truth) -> list[str]:
         "costs": threat.costs is not None,
         "frozen features": bool(threat.frozen),
         "rows left out": bool(problem.exclude),
+        "ties as sets": problem.ties == "any",
+        "a target": problem.target is not None,
         "duplicates": len(np.unique(problem.X, axis=0)) < len(problem.X),
         "ties that no move can break": not real.closed == real.ruled == real.open,
         "no way to flip": bool(np.isposinf(real.ruled)),

@@ -16,11 +16,16 @@ emptiness alone, and there are three answers to it:
 They differ only where a tie cannot be broken (duplicates, M-identical rows, points in line with the grid). Then a
 point on a face may or may not flip in floating-point arithmetic, so an attack is held to ``closed``, a certificate
 to ``ruled``, and a promise that both sides meet only where ``closed`` and ``open`` agree.
+
+With ``ties="any"`` every order of equal distances counts, so ε* is ``closed``, over every N whose votes *can* be broken
+in favour of another label. With a target only the N that elect it count.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -68,7 +73,7 @@ class Programs:
 
     def of(self, near, far) -> tuple[np.ndarray, np.ndarray]:
         """A z ≥ b: each of `near` at least as near as each of `far`; rows scaled to length 1."""
-        A = self.normals[np.ix_(near, far)].reshape(len(near) * len(far), -1)
+        A = self.normals[np.ix_(near, far)].reshape(len(near) * len(far), self.normals.shape[2])
         b = self.offsets[np.ix_(near, far)].ravel()
         return normalised(A, b)
 
@@ -79,8 +84,44 @@ def normalised(A, b) -> tuple[np.ndarray, np.ndarray]:
     return A / scale[:, None], b / scale
 
 
-def truth(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), prune: bool = True) -> Truth:
-    """The three radii of the module's docstring, over every set of k rows that does not elect `label`.
+def flips(labels, label, ties: str = "order", target=None) -> bool:
+    """Whether neighbours with these labels give another answer than `label`: the target, if there is one."""
+    votes = Counter(labels)
+    most = max(votes.values())
+    winners = {c for c, n in votes.items() if n == most} if ties == "any" else {plurality(labels)}
+    return bool(winners - {label}) if target is None else target in winners
+
+
+def winners_at(G, X, y, point, k, exclude=(), slack=0) -> set:
+    """Every class that some order of equal distances and some way of breaking equal votes elects, in fractions.
+
+    Distances count as equal that differ by about `slack` of themselves, or of the numbers they are computed from.
+    """
+    kept = [r for r in range(len(X)) if r not in set(exclude)]
+    exact = [[Fraction(float(v)) for v in row] for row in np.vstack([np.asarray(point, dtype=float)[None], X[kept]])]
+    whole = [[Fraction(float(v)) for v in row] for row in G]
+    distances = []
+    for row in exact[1:]:
+        apart = [p - q for p, q in zip(exact[0], row, strict=True)]
+        distances.append(sum(sum(g * a for g, a in zip(line, apart, strict=True)) ** 2 for line in whole))
+    reach = np.abs(X[kept] - np.asarray(point, dtype=float)) @ np.abs(G).T
+    last, blur = sorted(distances)[k - 1], Fraction(slack) ** 2 * Fraction(float((reach**2).sum(axis=1).max()))
+    near, far = last * (1 - Fraction(slack)) - blur, last * (1 + Fraction(slack)) + blur
+    labels = np.asarray(y)[kept].tolist()
+    inside = Counter(c for c, d in zip(labels, distances, strict=True) if d < near)
+    tied = Counter(c for c, d in zip(labels, distances, strict=True) if near <= d <= far)
+    found = set()
+    for taken in itertools.product(*(range(n + 1) for n in tied.values())):
+        if sum(taken) == k - sum(inside.values()):
+            votes = inside + Counter(dict(zip(tied, taken, strict=True)))
+            found |= {c for c, n in votes.items() if n == max(votes.values())}
+    return found
+
+
+def truth(
+    M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), prune: bool = True, ties: str = "order", target=None
+) -> Truth:
+    """The three radii of the module's docstring, over every set of k rows that flips the answer.
 
     A set whose hardest single half-space is already farther than every answer so far needs no program; `prune=False`
     solves them all.
@@ -89,7 +130,9 @@ def truth(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), prune: b
     X, y = X[kept], np.asarray(y)[kept]
     programs = Programs(M, X, x, threat)
     everyone = np.arange(len(X))
-    sets = [np.array(c) for c in itertools.combinations(everyone, k) if plurality(y[r] for r in c) != label]
+    labels = y.tolist()
+    every = itertools.combinations(everyone, k)
+    sets = [np.array(c) for c in every if flips([labels[r] for r in c], label, ties, target)]
     others = [np.setdiff1d(everyone, c) for c in sets]
     hardest = [programs.alone[np.ix_(c, o)].max(initial=0.0) for c, o in zip(sets, others, strict=True)]
     best = dict.fromkeys(Truth._fields, np.inf)
@@ -110,7 +153,7 @@ def truth(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), prune: b
             best["closed"] = min(best["closed"], radius)
             if not ruled.any() or slack(A, b, ruled, programs.room) > STRICT:
                 best["ruled"] = min(best["ruled"], radius)
-    return Truth(**best)
+    return Truth(**best) if ties == "order" else Truth(best["closed"], best["closed"], best["open"])
 
 
 def slack(A, b, strict, room=None) -> float:

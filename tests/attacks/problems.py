@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from arml_core import MahalanobisKNN
 from tests import oracles
 from tests.certificates.cases import engine_threat
 
-from .oracles import Truth, truth
+from .oracles import Truth, truth, winners_at
 
 NORMS = (1.0, 2.0, np.inf)
 
@@ -25,20 +26,25 @@ class Problem:
     k: int
     threat: oracles.Threat
     exclude: tuple[int, ...] = ()
+    ties: str = field(default="order", kw_only=True)
+    target: Any = field(default=None, kw_only=True)
 
     def fitted(self) -> MahalanobisKNN:
         return MahalanobisKNN(self.k, self.M).fit(self.X, self.y)
 
     @property
     def options(self) -> dict:
-        return {"threat": engine_threat(self.threat), "exclude": [list(self.exclude)] if self.exclude else None}
+        options = {"threat": engine_threat(self.threat), "exclude": [list(self.exclude)] if self.exclude else None}
+        options |= {"ties": self.ties} if self.ties != "order" else {}
+        return options | ({"target": self.target} if self.target is not None else {})
 
     @property
     def label(self):
         return oracles.predict(self.M, self.X, self.y, self.x, self.k, self.exclude)
 
     def truth(self) -> Truth:
-        return truth(self.M, self.X, self.y, self.x, self.label, self.k, self.threat, self.exclude)
+        rule = {"ties": self.ties, "target": self.target}
+        return truth(self.M, self.X, self.y, self.x, self.label, self.k, self.threat, self.exclude, **rule)
 
     @property
     def spread(self) -> float:
@@ -53,19 +59,35 @@ class Problem:
         return float(np.abs(np.vstack([self.X, self.x])).max() * max(1.0, weights.max()))
 
 
+def changes_answer(problem: Problem, knn: MahalanobisKNN, point: np.ndarray, label: Any) -> bool:
+    """Whether a point's answer is another one than `label`: by ``predict``, or by fractions where every order counts.
+
+    Rows that a metric cannot tell apart but for rounding are one place to the engine. Only one that is not diagonal has
+    such rows: there squared distances that differ by 1e-12 may tie.
+    """
+    if problem.ties == "any":
+        slack = 0 if knn.metric_.is_diagonal else 1e-12
+        G = knn.metric_.components
+        winners = winners_at(G, problem.X, problem.y, point, problem.k, problem.exclude, slack)
+    else:
+        winners = {knn.predict(point[None], exclude=problem.options["exclude"])[0]}
+    return bool(winners - {label}) if problem.target is None else problem.target in winners
+
+
 def check_adversarial(problem: Problem, knn: MahalanobisKNN, upper: float, point: np.ndarray) -> None:
     """`upper` is +inf with a row of NaN, or the size of an allowed move that `predict` answers differently."""
     if np.isposinf(upper):
         assert np.isnan(point).all()
         return
     threat, x = problem.threat, problem.x
-    assert knn.predict(point[None], exclude=problem.options["exclude"])[0] != problem.label
+    assert changes_answer(problem, knn, point, problem.label)
     np.testing.assert_array_equal(point[list(threat.frozen)], x[list(threat.frozen)])
     if threat.box is not None:
         low, high = (np.broadcast_to(np.asarray(side, dtype=float), len(x)) for side in threat.box)
         assert np.all(point >= np.minimum(low, x))
         assert np.all(point <= np.maximum(high, x))
-    assert upper == threat.size(point - x) or abs(upper - threat.size(point - x)) <= 1e-12 * problem.size
+    size = threat.size(point - x)
+    assert upper == size or abs(upper - size) <= 1e-12 * max(problem.size, size)
 
 
 def whole(low: int, high: int, n: int):

@@ -83,6 +83,7 @@ def test_one_of_the_points_is_named_alone(part):
         EvaluationSpec("certify", "", 1, "search", arml.ThreatModel("linf", box=(0, 1)), PointsSpec("test", 3), 0.5),
         EvaluationSpec("attack", "", 3, "whitebox", arml.ThreatModel(1, frozen=[2]), PointsSpec("train", 5)),
         EvaluationSpec("certify", "", 3, "search", points=PointsSpec("test", 3), budget=5.0, at=(0.2, 0.1)),
+        EvaluationSpec("certify", "", 2, "votes", points=PointsSpec("train", 9), ties="any", target=2),
         EvaluationSpec(
             "attack", "", 3, "boundary", points=PointsSpec("test", 3, labels=False), seed=7, options={"steps": 50}
         ),

@@ -42,6 +42,23 @@ def test_radii_of_a_search_belong_to_its_key_and_old_jobs_keep_theirs():
     assert replace(spec, method="votes", at=(0.1,)).normalised().at is None
 
 
+@pytest.mark.parametrize("rule", [{"ties": "any"}, {"target": 2}, {"ties": "any", "target": "b"}])
+def test_what_counts_as_another_answer_belongs_to_the_key_and_old_jobs_keep_theirs(rule):
+    spec = EvaluationSpec("attack", "r", 3, "whitebox")
+    asked = replace(spec, **rule).normalised()
+    assert asked.rule() == rule
+    assert spec_from(json.loads(canonical(asked.content()))) == asked
+    assert key_of(asked, "") != key_of(spec.normalised(), "")
+    assert not {"ties", "target"} & set(spec.normalised().content())
+
+
+def test_a_target_that_a_method_does_not_know_is_refused_before_it_is_queued():
+    with pytest.raises(ValueError, match="'theorem1' counts the rows of all other classes together"):
+        EvaluationSpec("certify", "r", 3, "theorem1", target=1).normalised()
+    with pytest.raises(ValueError, match="ties must be"):
+        EvaluationSpec("certify", "r", 3, "votes", ties="some").normalised()
+
+
 def test_equal_work_has_an_equal_key_whatever_was_left_out(client):
     first = train(client, "moons", "arml", {"n_epochs": 1000})
     same = train(client, load_dataset("moons"), "arml", {}, seed=0)
