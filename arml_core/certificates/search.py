@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 JUST_MORE = 1e-6  # of the upper side: above a radius by so much, a proof is as good as at it; above 0 it can be found
 LIST_WIDTH = 1024
-MOST_SCREENED = 4096  # negatives whose bounds are sharpened, of which the best are listed
+MOST_SCREENED = 8192  # negatives whose bounds are sharpened, of which the best are listed
 FAR = 100.0  # widths of the data: how far the plane is searched where nothing is known to flip
 ANGLES, SIZES = 32, 32  # of the first look around
 MOST_CROSSED = 8
@@ -253,7 +253,8 @@ class PointSearch:
             if promising > MOST_NEGATIVES:
                 return None
         else:
-            limit = screening.limit_of(MOST_SCREENED, np.array([min(self.upper, ceiling)]))
+            most = len(triplets.references) if self.points.n_neighbors == 1 else MOST_SCREENED
+            limit = screening.limit_of(most, np.array([min(self.upper, ceiling)]))
             found = screening.candidates(np.arange(1), LIST_WIDTH, below=limit)
             promising = int(np.count_nonzero(found.bound[0] < min(self.upper, ceiling)))
         most = LIST_WIDTH if self.points.n_neighbors == 1 else MOST_NEGATIVES  # a single one has no pairs to weigh
