@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..numerics.arrays import FloatArray, IntArray
 from ..numerics.error_bounds import TINY, rounded_down, sum_error
-from .bounds import Case
 from .pair_kernels import HalfSpacesOfPairs, pair_weights
 from .triplet import Triplets
 from .triplet_rows import TripletRows
@@ -132,44 +131,3 @@ class PairGraph:
         weights = np.zeros((len(part), len(place), depth))
         weights[:, :, :count] = top
         return weights
-
-    def bound_within(self, case: Case, w: tuple[int, ...], pool: BoolArray, upper: float) -> float:
-        """The smallest radius at which the case still has its clique, as far as peeling can tell.
-
-        The negatives `w` are taken and only those in `pool` are left; at most `upper`.
-        """
-        weight = self.weight[:, :, case.m]
-        alive = pool.copy()
-        for j in w:
-            alive &= weight[:, j] < upper
-        places = np.flatnonzero(alive)
-        chosen = np.isin(places, w)
-        if chosen.sum() < len(w):
-            return upper
-        weight = weight[np.ix_(places, places)]
-        in_class = self.classes[places] == case.c
-        if not _has_core(weight < upper, chosen, in_class, case):
-            return upper
-        values = np.unique(weight[weight < upper])
-        low, high = 0, len(values)  # the first value at which the case is possible; `upper` if none is
-        while low < high:
-            middle = (low + high) // 2
-            if _has_core(weight <= values[middle], chosen, in_class, case):
-                high = middle
-            else:
-                low = middle + 1
-        return float(values[low]) if low < len(values) else upper
-
-
-def _has_core(cheap: BoolArray, chosen: BoolArray, in_class: BoolArray, case: Case) -> bool:
-    """Whether enough negatives are left when those with too few cheap partners are peeled off, round after round."""
-    alive = np.diag(cheap).copy()
-    for j in np.flatnonzero(chosen):
-        alive &= cheap[j]
-    while True:
-        partners = cheap & alive & alive[:, None]  # the diagonal counts the negative itself
-        keep = alive & (partners.sum(axis=1) >= case.negatives) & ((partners & in_class).sum(axis=1) >= case.t)
-        if (keep == alive).all():
-            break
-        alive = keep
-    return bool(alive.sum() >= case.negatives and (alive & in_class).sum() >= case.t and alive[chosen].all())

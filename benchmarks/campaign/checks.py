@@ -47,7 +47,7 @@ def ask(problem: Problem, knn: MahalanobisKNN, slow: Iterable[str] = SLOW) -> An
     answers: Answers = {"votes": knn.certify(x, method="votes", **options)}
     if problem.k % 2 and problem.target is None and _enough_of_each(problem, answers["votes"].predicted[0]):
         answers["theorem1"] = knn.certify(x, method="theorem1", **options)
-    if problem.k == 1 and problem.threat.norm == 2 and problem.threat.box is None:
+    if problem.k == 1:
         answers["exact"] = knn.certify(x, method="exact", **options)
     for method in slow:
         if method == "search":

@@ -54,7 +54,7 @@ def _questions(number: int, problem: ManyPoints, few: ManyPoints) -> Iterator[tu
     yield "votes", _certify("votes"), problem
     if problem.k % 2:
         yield "theorem1", _certify("theorem1"), problem
-    if problem.k == 1 and problem.threat.norm == 2 and problem.threat.box is None:
+    if problem.k == 1:
         yield "exact", _certify("exact"), problem
     if number % 2:
         yield "search", _certify("search"), few
