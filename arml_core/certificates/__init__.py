@@ -5,12 +5,13 @@ method     neighbours  norms                       box    costs, frozen    ties 
 =========  ==========  ==========================  =====  ===============  ==========  ======
 theorem1   odd K       ℓ1, ℓ2, ℓ∞                  yes    yes              yes         no
 votes      any K       ℓ1, ℓ2, ℓ∞                  yes    yes              yes         yes
-exact      K = 1       ℓ2                          no     yes              yes         yes
+exact      K = 1       ℓ1, ℓ2, ℓ∞                  yes    yes              yes         yes
 search     any K       ℓ1, ℓ2, ℓ∞                  yes    yes              yes         yes
 =========  ==========  ==========================  =====  ===============  ==========  ======
 
-`theorem1` and `votes` give the lower side only; `exact` and `search` give both, `exact` always together, `search` as
-close as its budget allows (always together where at most two features can move).
+`theorem1` and `votes` give the lower side only; `exact` and `search` give both, `exact` together (to 1e-6, but for
+flips that need a tie), `search` as close as its budget allows (together where at most two features can move).
+Directions count as a box.
 
 Every `lower` is rounded down by a bound on its floating-point error: each vector G(x - x_i) counts as off by
 4(D + r + 8)·2⁻⁵³ of its terms' sizes (D features, G of r rows), about 10⁻¹² for a thousand features, and each squared

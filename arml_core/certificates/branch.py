@@ -300,6 +300,7 @@ class BranchAndBound:
 
     def dual_bound(self, pairs: Pairs, multipliers: FloatArray) -> float:
         """Any weights merge the half-spaces into one; its distance, rounded down, is a valid bound."""
+        assert len(pairs) < len(self._space.sum_error), "no error bound is known for so many"
         listed = np.reshape(np.array(pairs, dtype=np.int16), (-1, 2))
         return float(kernels.dual_bound(self._space, listed, len(pairs), multipliers))
 

@@ -28,6 +28,7 @@ from .triplet_rows import TripletRows
 
 NEAREST = 24  # positives of bound (b), and
 PER_PLACE = 4  # times m+1 of bound (a) and at least of (b)
+SMALLEST_SQUARE = 1e-36  # float32 holds it
 NO_GUESS = kernels.Stop(np.inf, 1, np.empty(0, dtype=np.intp))
 SAFETY = 1 - 1e-5  # covers the float32 rounding of the last few operations
 
@@ -114,7 +115,8 @@ class Screening:
         )
         distances += torch.from_numpy(triplets.h_slack).to(device)
         distances += torch.from_numpy(slack).to(device)[:, None]
-        return distances.mul_((1 + 1e-6) / triplets.h_scale).square_().cpu().numpy().astype(self._lower.dtype)
+        squares = distances.mul_((1 + 1e-6) / triplets.h_scale).square_().clamp_(min=SMALLEST_SQUARE)
+        return squares.cpu().numpy().astype(self._lower.dtype)
 
     def candidates(
         self, which: IntArray, width: int, stop: kernels.Stop | None = None, below: FloatArray | None = None

@@ -134,7 +134,8 @@ class _GroupSearch:
             self._solve(problems, 1.0, self.incumbent)
             for problem in problems:
                 self.solved[problem.b].append(problem)
-                self.incumbent[problem.b] = min(self.incumbent[problem.b], problem.size)
+                size = max(problem.size, problem.floor)  # a solver that lost its digits may end below what is proved
+                self.incumbent[problem.b] = min(self.incumbent[problem.b], size)
         open_limit = np.minimum(limit[everyone, used], candidates.rest)  # a listed bound may exceed the rest's
         unsolved = np.minimum(floor.min(axis=1), open_limit)
         short = open_limit < self.incumbent[members]

@@ -14,6 +14,7 @@ from ..numerics.distance_kernels import Floats, Vectors, as_columns, upper_dista
 from ..numerics.smallest import compiled, keep_smallest
 
 FIRST_LIST = 16  # negatives of the first guess, four times as many where these do not give one
+OVERFLOWN = 1e30  # no bound is that large, in the units of the distance bounds
 NOTHING = 1e-30  # added to denominators: 0/0, where nothing is known, becomes 0
 
 
@@ -70,7 +71,7 @@ def bound_a(lower: Floats, squares: Floats, near: Near) -> None:
             several = np.sqrt((ahead * ahead + variance) * share / (row[j] + scatter))
             several = several if n[j] >= last else single
             bound = several if several > single else single
-            row[j] = bound if bound > zero else zero  # also where it is not a number: nothing is known
+            row[j] = bound if zero < bound < OVERFLOWN else zero  # where it overflows or is no number, nothing is known
 
 
 @compiled

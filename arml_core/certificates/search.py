@@ -2,9 +2,9 @@
 
 Starts from the `votes` bound below and the white-box attack above. Where at most two features can move, the radius is
 exact, in every norm: read off the lines on which the answer can change (:mod:`.bisectors`), or, for one feature and
-among many ties, found by a walk from region to region (:mod:`.plane`). Otherwise branch and bound (:mod:`.branch`)
-raises the lower side, and what it finds on the way lowers the upper one. Both sides are valid whenever it stops. With
-a box and more than two movable features, the two starting bounds are returned.
+among many ties, found by a walk from region to region (:mod:`.region_walk`). Otherwise branch and bound
+(:mod:`.branch`) raises the lower side, in a box and out of it, and what it finds on the way lowers the upper one. Both
+sides are valid whenever it stops.
 """
 
 from __future__ import annotations

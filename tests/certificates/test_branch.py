@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.certificates import branch_kernels
+from arml_core.certificates import branch, branch_kernels, search
 from arml_core.certificates.branch import BranchAndBound, HalfSpaces
 from arml_core.certificates.pairs import PairGraph
 from arml_core.certificates.search import PointSearch
@@ -103,6 +103,31 @@ def test_any_number_of_classes_in_and_out_of_a_box(seed, norm, boxed):
     real = truth(M, X, y, x, label, k, oracles.Threat(norm, costs, (), box))
     assert lower <= real.ruled * (1 + 1e-7) + 1e-9
     assert lower >= min(real.closed, 1e3) * (1 - 1e-6) - 1e-7
+
+
+@pytest.mark.parametrize("boxed", [False, True])
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+@pytest.mark.parametrize("seed", seeds(18))
+def test_short_lists_only_lower_what_is_proved(seed, norm, boxed, monkeypatch):
+    """Rows come in late, or not at all, and hardly any negative is looked at: what is proved still holds."""
+    rng = np.random.default_rng(500 + seed)
+    k, d = 1 + seed % 5, 3 + seed % 2
+    X, x, y = rng.normal(size=(11, d)), 0.5 * rng.normal(size=d), np.arange(11) % (2 + seed % 3)
+    if seed % 3 == 1:
+        X, x = np.round(2 * X) / 2, np.round(4 * x) / 4
+    for module, name, value in (
+        (branch, "FIRST_POSITIVES", 1),
+        (branch, "MORE_POSITIVES", 1),
+        (branch, "MOST_POSITIVES", 1 + seed % 5),
+        (search, "MOST_NEGATIVES", 2 + seed % 7),
+        (search, "LIST_WIDTH", 2 + seed % 7),
+        (search, "MOST_SCREENED", 3 + seed % 7),
+    ):
+        monkeypatch.setattr(module, name, value)
+    box = (-1.2, 1.1) if boxed else None
+    lower, label = without_attack(MahalanobisKNN(k).fit(X, y), x, ThreatModel(norm, box=box))
+    real = truth(np.eye(d), X, y, x, label, k, oracles.Threat(norm, None, (), box))
+    assert lower <= real.ruled * (1 + 1e-7) + 1e-9
 
 
 @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])

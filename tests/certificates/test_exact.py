@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from arml_core import MahalanobisKNN, Metric, ThreatModel
 from arml_core.certificates import exact
 from tests import oracles
-from tests.more import more
+from tests.more import more, seeds
 
 from .cases import LAYOUTS, METRICS, Case, assert_same_radius, make_case, make_metric
 
@@ -229,3 +229,18 @@ def test_dual_bounds_of_many_programs_at_once_are_those_of_each(metric, monkeypa
     monkeypatch.setattr(exact, "DUAL_BYTES", 1)
     alone = knn.certify(x, y, exclude=np.arange(150), method="exact")
     np.testing.assert_allclose(together.lower, alone.lower, rtol=1e-12)
+
+
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("seed", seeds(20))
+def test_never_below_the_triplets(seed, far):
+    """Far out a small program loses its digits; what the triplets prove stays."""
+    rng = np.random.default_rng(seed)
+    d = 1 + seed % 3
+    X = rng.normal(size=(40, d)).astype(np.float32 if seed % 2 else np.float64)
+    x = (far * rng.normal(size=(6, d))).astype(X.dtype)
+    knn = MahalanobisKNN(1, np.diag(rng.uniform(0.1, 3, d))).fit(X, np.arange(40) % 2)
+    threat = ThreatModel(costs=rng.uniform(0.3, 3, d))
+    votes, exact = (knn.certify(x, method=method, threat=threat) for method in ("votes", "exact"))
+    assert np.all(exact.lower >= votes.lower * (1 - 1e-8))
+    assert np.all(exact.lower <= exact.upper)
