@@ -165,3 +165,11 @@ def test_frozen_and_boxed_features_that_cannot_pull_are_safe_for_good(norm):
     knn = MahalanobisKNN().fit([[0.0, 0.0], [1.0, 0.0]], [0, 1])
     threat = ThreatModel(norm=norm, frozen=[0], box=(0, 1))
     assert np.isposinf(knn.certify([[0.2, 0.0]], threat=threat).lower[0])
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_where_the_sign_is_in_doubt_the_attacker_has_the_wider_side(norm):
+    v, error = np.array([[0.0, 1.0]]), np.array([[1e-3, 0.0]])
+    room = np.array([0.0, 1.0]), np.array([5.0, 5.0])
+    assert np.isfinite(boxed_distance(v, error, np.array([5.004]), room, norm)[0])  # 1e-3 · 5 + 1 · 5 reaches it
+    assert np.isinf(boxed_distance(v, error, np.array([5.006]), room, norm)[0])

@@ -335,6 +335,17 @@ def test_rows_of_other_classes_hold_each_other_back():
     assert found.lower[0] <= truth
 
 
+def test_with_every_positive_inside_no_negative_may_be_left_out(monkeypatch):
+    """What holds a negative back then are other negatives: a list without all of them proves nothing."""
+    knn = on_a_line([0.1, -0.1, 0.2, -0.2, 0.3, 2.0, 2.4], [3, 3, 1, 2, 0, 1, 1], 5)
+    x = np.zeros((1, 3))
+    moves = np.linspace(-3, 3, 60_001)
+    truth_here = np.abs(moves[knn.predict(np.column_stack([moves, 0 * moves, 0 * moves])) != 3]).min()
+    for most in (1, 2, 3, 4):
+        monkeypatch.setattr(search, "MOST_NEGATIVES", most)
+        assert without_attack(knn, x[0], ThreatModel())[0] <= truth_here
+
+
 @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
 @pytest.mark.parametrize("seed", seeds(10))
 def test_many_classes_on_a_line(seed, norm):

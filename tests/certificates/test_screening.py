@@ -80,6 +80,21 @@ def test_screening_bounds_hold(seed, norm):
     assert np.all(promising >= (truth < limit[:, None] - tolerance[1]).sum(axis=1))
 
 
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_the_bound_by_squares_where_it_is_tight(m):
+    """All positives are as near to x; m of them coincide with the negative where it may move, the others are 2 away."""
+    q = 4 * (m + 1)
+    positives = np.tile([0.0, 2.0], (q, 1))
+    positives[:m] = [2.0 - 1e-6, np.sqrt(4.0 - (2.0 - 1e-6) ** 2)]
+    X = np.concatenate([positives, [[2.0, 1.0]], [[9.0, 9.0 + k] for k in range(3)]])
+    y = np.repeat([0, 1], [q, 4])
+    triplets = Triplets(references_of(MahalanobisKNN(3).fit(X, y)), ThreatModel(frozen=[1]).resolve(2))
+    screening = Screening(triplets, TripletRows(triplets, np.zeros((1, 2)), 0, None), m, None)
+    radius = 0.25  # (5 - 4) / (2 · 2)
+    assert screening.promising(np.arange(1), np.array([radius * (1 + 1e-6)]))[0] == 1  # bound (a) is below it,
+    assert screening.promising(np.arange(1), np.array([radius * (1 - 1e-3)]))[0] == 0  # and hardly
+
+
 @pytest.mark.parametrize("seed", seeds(20))
 def test_in_l2_the_first_bound_is_close(seed):
     """Not only valid: a list by bound (a) is short. Without the mean of the squares it is many times longer."""
