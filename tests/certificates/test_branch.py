@@ -88,8 +88,13 @@ def without_attack(knn, x, threat):
 @pytest.mark.parametrize("boxed", [False, True])
 @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
 @pytest.mark.parametrize("seed", seeds(18))
-def test_any_number_of_classes_in_and_out_of_a_box(seed, norm, boxed):
-    """Both what is proved and that nothing is left to prove, with costs, ties and duplicates too."""
+def test_any_number_of_classes_in_and_out_of_a_box(seed, norm, boxed, monkeypatch):
+    """Both what is proved and that nothing is left to prove, with costs, ties and duplicates too.
+
+    For every other problem but one positive is there at first: the others have to come in.
+    """
+    if seed % 2:
+        monkeypatch.setattr(branch, "FIRST_POSITIVES", 1)
     rng = np.random.default_rng(300 + seed)
     k, n_classes, d = 1 + seed % 5, 2 + seed % 3, 3 + seed % 2
     y = np.arange(11) % n_classes
@@ -333,6 +338,12 @@ def test_rows_of_other_classes_hold_each_other_back():
     assert truth > 0.5
     assert found.lower[0] == pytest.approx(truth, abs=1e-4)
     assert found.lower[0] <= truth
+
+
+def test_a_verdict_at_radius_0_is_a_radius_above_0():
+    knn = on_a_line([0.1, -0.1, 0.2, -0.2, 0.3, 2.0, 2.4], [0, 0, 1, 2, 3, 1, 1], 5)
+    found = knn.certify(np.zeros((1, 3)), method="search", at=[0.0], budget=20.0)
+    assert found.lower[0] > 0
 
 
 def test_with_every_positive_inside_no_negative_may_be_left_out(monkeypatch):

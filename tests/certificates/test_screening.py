@@ -5,7 +5,7 @@ import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.certificates.candidates import Screening
-from arml_core.certificates.screening_kernels import Stop, largest_quotients
+from arml_core.certificates.screening_kernels import Near, Stop, bound_a, largest_quotients
 from arml_core.certificates.triplet import Triplets
 from arml_core.certificates.triplet_rows import TripletRows
 from tests.more import seeds
@@ -123,3 +123,13 @@ def test_largest_quotients():
         expected = -np.sort(-every, axis=1)[:, :count]
         np.testing.assert_array_equal(values, np.maximum(expected, 0.0))
         np.testing.assert_array_equal(np.take_along_axis(every, places, axis=1), expected)
+
+
+def test_what_overflows_is_not_known():
+    one = np.ones(1, np.float32)
+    near = Near(p=0 * one, last=0 * one, mean=0 * one, variance=0 * one, reach=one, scatter=one, share=one)
+    lower = np.array([[2.0, 1e25, np.nan, -3.0]], np.float32)
+    bound = np.ones_like(lower)
+    bound_a(lower, bound, near)
+    assert bound[0, 0] > 0.9
+    assert bound[0, 1:].tolist() == [0, 0, 0]  # the square of 1e25 is no float32
