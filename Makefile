@@ -1,4 +1,5 @@
 PYTHON ?= python3
+LOOPS := $(wildcard arml_core/*/*_kernels.py arml_core/certificates/box.py arml_core/numerics/*.py)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
@@ -54,7 +55,7 @@ soak: .venv/test.done
 	$(PIP) -r requirements.txt
 	touch $@
 
-.venv/compiled.done: arml_core/certificates/branch_kernels.py .venv/app.done
+.venv/compiled.done: arml_core/certificates/branch_kernels.py .venv/app.done $(LOOPS)
 	$(BIN)/python -m arml_core.warm_up
 	touch $@
 

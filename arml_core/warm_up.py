@@ -1,7 +1,7 @@
 """Compile the inner loops ahead of their first use: ``python -m arml_core.warm_up``.
 
-It takes some ten seconds the first time; what was compiled is kept beside the code or, where that cannot be written, in
-a folder of the user.
+It takes up to a minute the first time; what was compiled is kept beside the code or, where that cannot be written, in a
+folder of the user.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from numba.core.dispatcher import Dispatcher
 
 from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.certificates import box, branch_kernels, pair_kernels, program_kernels, screening_kernels
+from arml_core.numerics import compiled as home_of_compiled
 from arml_core.numerics import distance_kernels, smallest
 from arml_core.warm_up import compile_loops
 from tests.certificates.test_branch import binary_problem
@@ -38,3 +39,20 @@ def test_everything_that_certificates_call_is_compiled_before():
                 knn.certify(data, method=method, exclude=np.arange(14))
                 knn.certify(data[:1] * 1e7, method=method, threat=ThreatModel(frozen=[1]))  # so far out: in float64
     assert compiled() == before
+
+
+def test_a_change_to_any_file_with_loops_compiles_all_of_them_again(tmp_path):
+    """Numba alone would go on using a function of another file as it was before."""
+    files = home_of_compiled.sources()
+    assert {module.__file__ for module in (*MODULES, home_of_compiled)} == {str(file) for file in files}
+    copies = [tmp_path / f"{number}.py" for number in range(len(files))]
+    for copy, file in zip(copies, files, strict=True):
+        copy.write_bytes(file.read_bytes())
+    before = home_of_compiled.digest(copies)
+    for copy in copies:
+        whole = copy.read_bytes()
+        copy.write_bytes(whole + b"#")
+        assert home_of_compiled.digest(copies) != before
+        copy.write_bytes(whole)
+    assert home_of_compiled.digest(copies) == before
+    assert f"compiled-{home_of_compiled.digest(files)}" in smallest.keep_smallest.stats.cache_path

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..numerics.arrays import FloatArray
+from ..numerics.compiled import compiled
 from ..numerics.error_bounds import LARGEST, UNDERFLOW, rounded_down
-from ..numerics.smallest import compiled
 
 NEWTON_STEPS = 40
 HALVINGS = 60

@@ -3,8 +3,6 @@
 Sets of negatives and of positives are rows of bits. An open decision ("node") is a row of :class:`Nodes`; `heap` holds
 the numbers of the open ones, the smallest bound first. Nothing here decides whether a bound is valid but
 :func:`dual_bound` and :func:`clique_bound`: all else only chooses where to look.
-
-Compiled code sums in its own order, never with fastmath: the error bounds hold for every order.
 """
 
 from __future__ import annotations
@@ -12,10 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.compiled import compiled
 from .box import distance_in_box, least_distance_in_box
 
 MOST_PAIRS = 48  # constraints of one relaxation
@@ -91,25 +89,22 @@ class Nodes(NamedTuple):
     pairs: NDArray[np.int16]
 
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
-
-
-@_compiled
+@compiled
 def has(bits: Any, k: int) -> bool:
     return bool((bits[k >> 6] >> np.uint64(k & 63)) & np.uint64(1))
 
 
-@_compiled
+@compiled
 def put(bits: Any, k: int) -> None:
     bits[k >> 6] |= np.uint64(1) << np.uint64(k & 63)
 
 
-@_compiled
+@compiled
 def drop(bits: Any, k: int) -> None:
     bits[k >> 6] &= ~(np.uint64(1) << np.uint64(k & 63))
 
 
-@_compiled
+@compiled
 def members(bits: Any, count: int, out: IntArray) -> int:
     """Write the members of a set into `out`; returns how many there are."""
     n = 0
@@ -120,7 +115,7 @@ def members(bits: Any, count: int, out: IntArray) -> int:
     return n
 
 
-@_compiled
+@compiled
 def rear_of(space: Any, nodes: Any, node: int, complete: bool, out: IntArray) -> int:
     """Write the rows that must stay behind w into `out`: those decided so, and every other negative once w is complete.
 
@@ -135,7 +130,7 @@ def rear_of(space: Any, nodes: Any, node: int, complete: bool, out: IntArray) ->
     return n
 
 
-@_compiled
+@compiled
 def _popcount(x: Any) -> int:
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -146,7 +141,7 @@ def _popcount(x: Any) -> int:
 # the pair graph --------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@compiled
 def _has_core(cost: Any, n: int, n_chosen: int, in_class: Any, needed: int, of_class: int, limit: float) -> bool:
     """Whether enough negatives are left when those with too few partners at most `limit` apart are peeled off.
 
@@ -190,7 +185,7 @@ def _has_core(cost: Any, n: int, n_chosen: int, in_class: Any, needed: int, of_c
             return left >= needed and left_of_class >= of_class
 
 
-@_compiled
+@compiled
 def clique_bound(
     weight: Any, values: Any, classes: Any, case: Any, taken: Any, pool: Any, proved: float, upper: float
 ) -> float:
@@ -240,7 +235,7 @@ def clique_bound(
 # the relaxation --------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@compiled
 def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any) -> float:
     """Any weights merge the half-spaces of the first n `pairs` into one; its distance, rounded down, is a valid bound.
 
@@ -290,7 +285,7 @@ def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any) -> float:
     return space.rounding * (above / below) if below > 0 else np.inf
 
 
-@_compiled
+@compiled
 def _cholesky_solve(matrix: Any, chosen: Any, n: int, target: Any, out: Any) -> bool:
     """Solve for the first n `chosen` rows and columns; False where they depend on each other."""
     factor = np.empty((n, n))
@@ -318,7 +313,7 @@ def _cholesky_solve(matrix: Any, chosen: Any, n: int, target: Any, out: Any) -> 
     return True
 
 
-@_compiled
+@compiled
 def least_distance_by_gram(gram: Any, offsets: Any, multipliers: Any) -> int:
     """Minimise ‖δ‖₂ subject to unit normals · δ ≥ offsets, from the normals' products alone.
 
@@ -389,7 +384,7 @@ def least_distance_by_gram(gram: Any, offsets: Any, multipliers: Any) -> int:
     return 1
 
 
-@_compiled
+@compiled
 def keys_after(space: Any, pairs: Any, n: int, multipliers: Any, front: Any, back: Any) -> None:
     """The keys d(x + δ, ·) of all, less what is common to them, for δ = Σ multiplier · normal."""
     front[:] = space.n
@@ -405,7 +400,7 @@ def keys_after(space: Any, pairs: Any, n: int, multipliers: Any, front: Any, bac
             back[b] -= weight * (space.mixed_products[j, b] - space.rear_products[i, b])
 
 
-@_compiled
+@compiled
 def add_violated(front: Any, back: Any, w: Any, behind: Any, pairs: Any, n: int) -> int:
     """Append the pairs that are most out of order and not listed yet; returns how many there are now."""
     gaps = np.empty(NEW_PAIRS)
@@ -436,7 +431,7 @@ def add_violated(front: Any, back: Any, w: Any, behind: Any, pairs: Any, n: int)
     return n
 
 
-@_compiled
+@compiled
 def _solve(space: Any, pairs: Any, n: int, multipliers: Any) -> int:
     """Weights of the normals for the first n pairs, from products; as :func:`least_distance_by_gram` returns it."""
     gram, offsets, lengths = np.empty((n, n)), np.empty(n), np.empty(n)
@@ -471,7 +466,7 @@ def _solve(space: Any, pairs: Any, n: int, multipliers: Any) -> int:
     return found
 
 
-@_compiled
+@compiled
 def solve_in_box(space: Any, pairs: Any, n: int, multipliers: Any, delta: Any) -> bool:
     """δ and the multipliers of the first n pairs inside the box (ℓ2), from those given; False where not found."""
     normals, offsets, lengths = np.empty((n, len(delta))), np.empty(n), np.empty(n)
@@ -491,7 +486,7 @@ def solve_in_box(space: Any, pairs: Any, n: int, multipliers: Any, delta: Any) -
     return bool(found)
 
 
-@_compiled
+@compiled
 def relax_in_box(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, front: Any, back: Any) -> Any:
     """As :func:`relax`, inside the box."""
     front[:] = space.n
@@ -521,7 +516,7 @@ def relax_in_box(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n:
     return 1, lower, n
 
 
-@_compiled
+@compiled
 def _keep_binding(pairs: Any, n: int, multipliers: Any) -> int:
     """Forget the pairs without weight; returns how many are left."""
     kept = 0
@@ -533,7 +528,7 @@ def _keep_binding(pairs: Any, n: int, multipliers: Any) -> int:
     return kept
 
 
-@_compiled
+@compiled
 def relax(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, front: Any, back: Any) -> Any:
     """The smallest move (ℓ2) with all of w ahead of all of behind.
 
@@ -568,12 +563,12 @@ def relax(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, f
 # the search ------------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@compiled
 def _less(lower: Any, serial: Any, a: int, b: int) -> bool:
     return bool(lower[a] < lower[b] or (lower[a] == lower[b] and serial[a] < serial[b]))
 
 
-@_compiled
+@compiled
 def push(nodes: Any, heap: Any, counts: Any, node: int) -> None:
     """Put a node on the heap; counts[0] is the heap's size."""
     k = counts[0]
@@ -584,7 +579,7 @@ def push(nodes: Any, heap: Any, counts: Any, node: int) -> None:
     heap[k] = node
 
 
-@_compiled
+@compiled
 def pop(nodes: Any, heap: Any, counts: Any) -> int:
     """Take the node with the smallest bound."""
     top = heap[0]
@@ -604,7 +599,7 @@ def pop(nodes: Any, heap: Any, counts: Any) -> int:
     return int(top)
 
 
-@_compiled
+@compiled
 def new_node(nodes: Any, counts: Any, free: Any) -> int:
     """A row for another node; counts[1] rows were used so far, counts[2] of them are free again, counts[3] serials."""
     if counts[2]:
@@ -618,13 +613,13 @@ def new_node(nodes: Any, counts: Any, free: Any) -> int:
     return int(node)
 
 
-@_compiled
+@compiled
 def release(counts: Any, free: Any, node: int) -> None:
     free[counts[2]] = node
     counts[2] += 1
 
 
-@_compiled
+@compiled
 def _copy(nodes: Any, node: int, other: int) -> None:
     nodes.lower[other] = nodes.lower[node]
     nodes.case[other] = nodes.case[node]
@@ -636,7 +631,7 @@ def _copy(nodes: Any, node: int, other: int) -> None:
     nodes.pairs[other, :, :] = nodes.pairs[node]
 
 
-@_compiled
+@compiled
 def expand(
     space: Any,
     graph: Any,
@@ -730,7 +725,7 @@ def expand(
     return False
 
 
-@_compiled
+@compiled
 def run(
     space: Any, graph: Any, nodes: Any, heap: Any, counts: Any, free: Any, upper: float, settled: float, most: int
 ) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..numerics.arrays import FloatArray
-from ..numerics.smallest import compiled
+from ..numerics.compiled import compiled
 
 MORE_POSITIVES = 4  # than the orders of weight asked for: those whose bounds promise most
 MOST_TRIES = 4

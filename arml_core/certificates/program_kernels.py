@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.arrays import FloatArray
-from ..numerics.smallest import compiled
+from ..numerics.compiled import compiled
 
 OPTIMAL, INFEASIBLE, ASTRAY = 0, 1, 2
 

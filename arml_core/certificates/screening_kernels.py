@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.compiled import compiled
 from ..numerics.distance_kernels import Floats, Vectors, as_columns, upper_distances_to
-from ..numerics.smallest import compiled, keep_smallest
+from ..numerics.smallest import keep_smallest
 
 FIRST_LIST = 16  # negatives of the first guess, four times as many where these do not give one
 OVERFLOWN = 1e30  # no bound is that large, in the units of the distance bounds

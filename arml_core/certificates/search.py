@@ -202,12 +202,6 @@ class PointSearch:
         points = threat.keep_within((x + threat.expand(moves)).astype(self.x.dtype), self.x)
         return points, threat.size_rounded_up(points.astype(np.float64) - x)
 
-    def _look_at(self, move: FloatArray) -> None:
-        """The move itself may be the smallest that flips; an attack that starts from it need not come back to it."""
-        points, sizes = self._moved(move[None])
-        if sizes[0] < self.upper and self._flips(points)[0]:
-            self.upper, self.adversarial = float(sizes[0]), points[0]
-
     def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:
         """Find the first of a few points, ever deeper inside a region, that is really misclassified."""
         moves = np.array([nearest + step * (inside - nearest) for step in STEPS_INSIDE])
@@ -236,7 +230,6 @@ class PointSearch:
             size = float(np.linalg.norm(delta, ord=norm))
             if size < self.upper * (1 - 1e-6) and tried < 3:
                 tried += 1
-                self._look_at(delta)
                 self._try(self.x.astype(np.float64) + self.triplets.threat.expand(delta))
         self.lower = max(self.lower, search.lower)
 

@@ -195,9 +195,7 @@ class PreparedReferences:
         """
         distances = np.empty((len(x), k))
         neighbours = np.empty((len(x), k), dtype=np.intp)
-        n_excluded = 0 if exclude is None else exclude.shape[1]
-        n_candidates = min(len(self), k + EXTRA + n_excluded)
-        step = min(self.distance_bounds.chunk_rows(), max(1, DIRECT_BYTES // (8 * n_candidates * x.shape[1])))
+        n_candidates, step = self._chunks(k, exclude)
 
         def find(start: int) -> None:
             part = slice(start, start + step)
@@ -207,6 +205,12 @@ class PreparedReferences:
         for start, _ in in_parallel(find, range(0, len(x), step), threads):
             report(callback, min(start + step, len(x)), len(x))
         return distances, neighbours
+
+    def _chunks(self, k: int, exclude: IntArray | None) -> tuple[int, int]:
+        """How many candidates for the k nearest are looked at closely, and for how many rows at a time."""
+        n_candidates = min(len(self), k + EXTRA + (0 if exclude is None else exclude.shape[1]))
+        direct = DIRECT_BYTES // (8 * n_candidates * self.metric.n_features)
+        return n_candidates, min(self.distance_bounds.chunk_rows(), max(1, direct))
 
     def nearest_sets(
         self, x: FloatArray, k: int, callback: Callback | None = None, threads: int = 1
@@ -318,8 +322,7 @@ class PreparedReferences:
             neighbours, decided = self.nearest_sets(points, k, callback, threads)
             certain[decided] = count_votes(self.label[neighbours[decided]], self.n_classes)
             open_rows = np.flatnonzero(~decided)
-        n_candidates = min(len(self), k + EXTRA + (0 if exclude is None else exclude.shape[1]))
-        step = min(self.distance_bounds.chunk_rows(), max(1, DIRECT_BYTES // (8 * n_candidates * x.shape[1])))
+        n_candidates, step = self._chunks(k, exclude)
 
         def find(start: int) -> None:
             part = open_rows[start : start + step]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import FloatArray, IntArray
-from .smallest import compiled, keep_smallest
+from .compiled import compiled
+from .smallest import keep_smallest
 
 Floats = NDArray[np.floating[Any]]
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from .arrays import IntArray
-
-compiled = njit(cache=True, nogil=True, error_model="numpy")
-"""Compiled code sums in its own order, never with fastmath: the error bounds hold for every order."""
+from .compiled import compiled
 
 
 @compiled

@@ -341,7 +341,7 @@ def test_rows_of_other_classes_hold_each_other_back():
 
 
 def test_a_verdict_at_radius_0_is_a_radius_above_0():
-    knn = on_a_line([0.1, -0.1, 0.2, -0.2, 0.3, 2.0, 2.4], [0, 0, 1, 2, 3, 1, 1], 5)
+    knn = on_a_line([0.1, -0.1, 0.2, -0.2, 0.3, 2.0, 2.4, 3.0, 3.2, 3.4], [0, 0, 1, 2, 3, 1, 1, 0, 0, 0], 5)
     found = knn.certify(np.zeros((1, 3)), method="search", at=[0.0], budget=20.0)
     assert found.lower[0] > 0
 
