@@ -18,6 +18,7 @@ _HOME = {
     "Euclidean": "learners",
     "ITML": "learners",
     "LFDA": "learners",
+    "KMeansPrototypes": "references",
     "LMNN": "learners",
     "MahalanobisKNN": "knn",
     "Metric": "metric",
@@ -25,6 +26,7 @@ _HOME = {
     "NotPSDError": "errors",
     "NotSupportedError": "errors",
     "Radii": "radii",
+    "RobustPrototypes": "references",
     "ThreatModel": "threat",
     "dkw_band": "curves",
     "list_datasets": "datasets",
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
     from .radii import AttackResult, Certificates, Radii
+    from .references import KMeansPrototypes, RobustPrototypes
     from .threat import ThreatModel
 
 __all__ = [
@@ -57,11 +60,13 @@ __all__ = [
     "Certificates",
     "ContradictionError",
     "Euclidean",
+    "KMeansPrototypes",
     "MahalanobisKNN",
     "Metric",
     "NotPSDError",
     "NotSupportedError",
     "Radii",
+    "RobustPrototypes",
     "ThreatModel",
     "dkw_band",
     "list_datasets",

@@ -28,7 +28,7 @@ from .checks import (
     checked_ties,
 )
 from .device import device_for_certificates
-from .metric import as_metric
+from .neighbors.chosen import chosen_references, excluded_references
 from .neighbors.point_set import PointSet
 from .neighbors.prepared import PreparedReferences
 from .neighbors.vote import FlipRule, possible_winners
@@ -110,6 +110,9 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_neighbors : K, at least 1.
     metric : None (Euclidean), a PSD matrix M, or a fitted learner with ``components_`` or
         ``get_mahalanobis_matrix()``.
+    references : which points to compare with. None for all training rows; a pair (points, labels); or a learner of
+        :mod:`arml_core.references`, fitted, or unfitted: then `fit` fits a clone of it. A metric learned with them is
+        used; one that learns none is fitted under `metric`.
     device : "auto", "cpu" or "cuda": where matrix products run.
     n_jobs : how many points are worked on at once, each on one thread: -1 for all cores, -2 for all but one; None for
         all cores, or as many as ``OMP_NUM_THREADS`` says. Results do not depend on it, but for `budget`.
@@ -118,15 +121,23 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : the labels, sorted.
     metric_ : the :class:`~arml_core.metric.Metric` in use.
+    references_, reference_labels_ : the points that are compared with, and their labels.
+    reference_learner_ : the fitted learner they come from, None if there is none.
     """
 
     def __init__(
-        self, n_neighbors: int = 1, metric: Any = None, device: str = "auto", n_jobs: int | None = None
+        self,
+        n_neighbors: int = 1,
+        metric: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        references: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.device = device
         self.n_jobs = n_jobs
+        self.references = references
 
     @in_full_precision
     @one_thread_per_operation
@@ -139,12 +150,16 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(self.classes_) < 2:
             only = shortened(repr(self.classes_[0]))
             raise ValueError(f"all rows are class {only}: one class; a classifier needs two")
-        check_k(self.n_neighbors, len(x))
-        if np.may_share_memory(x, np.asarray(X)):
+        if self.references is None and np.may_share_memory(x, np.asarray(X)):
             x = x.copy()  # what the caller does to X later must not reach a certificate
-        self.metric_ = as_metric(self.metric, x.shape[1])
+        chosen = chosen_references(self.references, self.metric, x, labels)
+        codes = codes if self.references is None else checked_labels(chosen.labels, len(chosen.points), self.classes_)
+        check_k(self.n_neighbors, len(chosen.points))
+        self.metric_, self.reference_learner_ = chosen.metric, chosen.learner
+        self.references_, self.reference_labels_ = chosen.points, self.classes_[codes]
+        self._row_of_reference = chosen.rows
         self._references = PreparedReferences(
-            x, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
+            chosen.points, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
         )
         self._triplets: dict[ThreatModel, Triplets] = {}
         self._against_rest: dict[int, PreparedReferences] = {}
@@ -160,7 +175,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> NDArray[Any]:
         """The label of each row; `exclude` and `callback` as in :meth:`certify`."""
         x = self._checked_points(X)
-        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
+        left_out = self._left_out(exclude, len(x))
         codes = self._references.predict(x, self.n_neighbors, left_out, callback, threads_for(self.n_jobs))
         labels: NDArray[Any] = self.classes_[codes]
         return labels
@@ -173,7 +188,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What :meth:`predict` answers is always among them. `exclude` is as in :meth:`certify`.
         """
         x = self._checked_points(X)
-        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
+        left_out = self._left_out(exclude, len(x))
         votes = self._references.tied_votes(x, self.n_neighbors, left_out)
         return possible_winners(*votes, self.n_neighbors)
 
@@ -189,7 +204,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Squared distances to the nearest training rows, and their indices, nearest first."""
         x = self._checked_points(X)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
+        left_out = self._left_out(exclude, len(x))
         check_k(k, len(self._references) - (0 if left_out is None else left_out.shape[1]))
         return self._references.nearest(x.astype(np.float64), k, left_out, callback, threads_for(self.n_jobs))
 
@@ -350,7 +365,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rule: FlipRule,
     ) -> _AskedPoints:
         x = self._checked_points(X)
-        left_out = checked_exclude(exclude, len(x), len(self._references), self.n_neighbors)
+        left_out = self._left_out(exclude, len(x))
 
         def still_none(done: int, total: int, info: Mapping[str, Any]) -> None:
             report(callback, 0, total, **info)  # predicting comes first; it finishes no point, but can be stopped
@@ -399,6 +414,12 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = Triplets(references, resolved)
             self._triplets = {threat: known}  # only the last: h is as large as X; another thread may have its own
         return known
+
+    def _left_out(self, exclude: ArrayLike | Sequence[ArrayLike] | None, n: int) -> IntArray | None:
+        """Which references each of n points does not see; `exclude` names training rows."""
+        if exclude is not None and self.references is not None:
+            exclude = excluded_references(exclude, self._row_of_reference)
+        return checked_exclude(exclude, n, len(self._references), self.n_neighbors)
 
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)

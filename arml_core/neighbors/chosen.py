@@ -1,0 +1,78 @@
+"""The references a classifier is given, in whatever form, as points, labels and a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_array
+
+from ..metric import Metric, as_metric
+from ..numerics.arrays import IntArray
+
+
+@dataclass(frozen=True)
+class ChosenReferences:
+    """Points with labels, the metric they are compared under, and where they come from.
+
+    `rows` are their places among the training rows, None where they are no training rows.
+    """
+
+    points: NDArray[np.floating]
+    labels: NDArray[Any]
+    metric: Metric
+    learner: Any = None
+    rows: IntArray | None = None
+
+
+def chosen_references(references: Any, metric: Any, x: NDArray[np.floating], labels: NDArray[Any]) -> ChosenReferences:
+    """What ``MahalanobisKNN(references=…, metric=…)`` compares with, fitted to the rows `x` if need be."""
+    width = x.shape[1]
+    if references is None:
+        return ChosenReferences(x, labels, as_metric(metric, width))
+    if isinstance(references, tuple):
+        return _given(references, as_metric(metric, width), width)
+    learner = references
+    if not hasattr(learner, "fit") and not hasattr(learner, "references_"):
+        raise ValueError(
+            f"references must be None, (points, labels) or a learner of references; got {type(references).__name__}"
+        )
+    if not hasattr(learner, "references_"):
+        learner = clone(learner)
+        learner.fit(x, labels, metric=metric)
+    if learner.components_ is not None:
+        if metric is not None:
+            raise ValueError("these references come with a metric of their own; leave metric out")
+        metric = Metric.from_components(learner.components_)
+    points, point_labels = learner.references_, learner.reference_labels_
+    found = _given((points, point_labels), as_metric(metric, width), width)
+    rows = getattr(learner, "reference_rows_", None)
+    return ChosenReferences(found.points, found.labels, found.metric, learner, rows)
+
+
+def _given(references: tuple[Any, ...], metric: Metric, width: int) -> ChosenReferences:
+    if len(references) != 2:
+        raise ValueError(f"references must be a pair (points, labels); got {len(references)} values")
+    points = check_array(references[0], dtype=[np.float64, np.float32], copy=True)
+    labels: NDArray[Any] = np.array(references[1])
+    if labels.shape != (len(points),):
+        raise ValueError(f"references need one label a point, {len(points)} in all; got shape {labels.shape}")
+    if points.shape[1] != width:
+        raise ValueError(f"the references have {points.shape[1]} features; the training rows have {width}")
+    return ChosenReferences(points, labels, metric)
+
+
+def excluded_references(exclude: ArrayLike | Sequence[ArrayLike], rows: IntArray | None) -> list[IntArray]:
+    """Training rows to leave out per point, as places among the references that are these `rows`."""
+    if rows is None:
+        raise ValueError(
+            "exclude leaves training rows out, and these references are no training rows. To judge a row by a model "
+            "that has not seen it, learn the references without it (cross-validation)"
+        )
+    place = {int(row): at for at, row in enumerate(rows.tolist())}
+    wanted = [np.atleast_1d(np.asarray(row, dtype=np.intp)) for row in exclude]  # type: ignore[union-attr]
+    return [np.array([place[int(r)] for r in row if int(r) in place], dtype=np.intp) for row in wanted]
