@@ -54,9 +54,7 @@ def _centres(rows: FloatArray, count: int, metric: Metric, seed: int) -> FloatAr
     used, cells = np.unique(cells, return_inverse=True)  # a cell may be empty
     sums = np.zeros((len(used), rows.shape[1]))
     np.add.at(sums, cells, rows)
-    centres: FloatArray = (
-        sums / np.bincount(cells)[:, None]
-    )  # of the rows themselves: a singular G cannot be undone
+    centres: FloatArray = sums / np.bincount(cells)[:, None]  # of the rows themselves: a singular G cannot be undone
     return centres
 
 
