@@ -11,11 +11,13 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ARML": "learners",
+    "AdversarialPruning": "references",
     "AttackResult": "radii",
     "Cancelled": "errors",
     "ContradictionError": "errors",
     "Certificates": "radii",
     "Euclidean": "learners",
+    "GMLVQ": "references",
     "ITML": "learners",
     "LFDA": "learners",
     "KMeansPrototypes": "references",
@@ -46,15 +48,17 @@ if TYPE_CHECKING:
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
     from .radii import AttackResult, Certificates, Radii
-    from .references import KMeansPrototypes, RobustPrototypes
+    from .references import GMLVQ, AdversarialPruning, KMeansPrototypes, RobustPrototypes
     from .threat import ThreatModel
 
 __all__ = [
     "ARML",
+    "GMLVQ",
     "ITML",
     "LFDA",
     "LMNN",
     "NCA",
+    "AdversarialPruning",
     "AttackResult",
     "Cancelled",
     "Certificates",

@@ -16,12 +16,12 @@ TIES = ("order", "any")
 """What decides ties: training order and the smallest class, or nothing."""
 
 
-def check_k(k: Any, n_rows: int) -> None:
-    """K must be an integer between 1 and the number of training rows."""
+def check_k(k: Any, n_rows: int, what: str = "training rows") -> None:
+    """K must be an integer between 1 and the number of training rows, or of whatever else is compared with."""
     if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
         raise ValueError(f"n_neighbors must be an integer; got {k!r}")
     if not 1 <= k <= n_rows:
-        raise ValueError(f"n_neighbors must be between 1 and the {n_rows} training rows; got {k}")
+        raise ValueError(f"n_neighbors must be between 1 and the {n_rows} {what}; got {k}")
 
 
 def check_whole(name: str, value: Any, at_least: int) -> None:

@@ -154,10 +154,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = x.copy()  # what the caller does to X later must not reach a certificate
         chosen = chosen_references(self.references, self.metric, x, labels)
         codes = codes if self.references is None else checked_labels(chosen.labels, len(chosen.points), self.classes_)
-        check_k(self.n_neighbors, len(chosen.points))
+        check_k(self.n_neighbors, len(chosen.points), "training rows" if self.references is None else "references")
         self.metric_, self.reference_learner_ = chosen.metric, chosen.learner
         self.references_, self.reference_labels_ = chosen.points, self.classes_[codes]
-        self._row_of_reference = chosen.rows
+        self._row_of_reference, self._n_train = chosen.rows, len(x)
         self._references = PreparedReferences(
             chosen.points, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
         )
@@ -418,7 +418,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _left_out(self, exclude: ArrayLike | Sequence[ArrayLike] | None, n: int) -> IntArray | None:
         """Which references each of n points does not see; `exclude` names training rows."""
         if exclude is not None and self.references is not None:
-            exclude = excluded_references(exclude, self._row_of_reference)
+            named = checked_exclude(exclude, n, self._n_train, 0)
+            exclude = excluded_references(named, self._row_of_reference, self._n_train)
         return checked_exclude(exclude, n, len(self._references), self.n_neighbors)
 
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:

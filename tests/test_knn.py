@@ -315,7 +315,13 @@ def test_clone_params_and_pickle(data):
     X, y, points = data
     M = np.diag([1.0, 2.0, 3.0])
     knn = MahalanobisKNN(n_neighbors=np.int64(3), metric=M, device="cpu").fit(X, y)
-    assert knn.get_params() == {"n_neighbors": 3, "metric": M, "device": "cpu", "n_jobs": None}
+    assert knn.get_params() == {
+        "n_neighbors": 3,
+        "metric": M,
+        "device": "cpu",
+        "n_jobs": None,
+        "references": None,
+    }
     expected = knn.certify(points)
     copy = clone(knn)
     assert not hasattr(copy, "classes_")

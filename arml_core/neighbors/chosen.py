@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
@@ -50,8 +49,15 @@ def chosen_references(references: Any, metric: Any, x: NDArray[np.floating], lab
         metric = Metric.from_components(learner.components_)
     points, point_labels = learner.references_, learner.reference_labels_
     found = _given((points, point_labels), as_metric(metric, width), width)
+    return ChosenReferences(found.points, found.labels, found.metric, learner, _kept_rows(learner, x))
+
+
+def _kept_rows(learner: Any, x: NDArray[np.floating]) -> IntArray | None:
+    """Where the references stand among the rows `x`; None where they are no rows, or rows of other data."""
     rows = getattr(learner, "reference_rows_", None)
-    return ChosenReferences(found.points, found.labels, found.metric, learner, rows)
+    if rows is None or not len(rows) or rows.max() >= len(x) or not np.array_equal(x[rows], learner.references_):
+        return None
+    return np.asarray(rows, dtype=np.intp)
 
 
 def _given(references: tuple[Any, ...], metric: Metric, width: int) -> ChosenReferences:
@@ -66,13 +72,16 @@ def _given(references: tuple[Any, ...], metric: Metric, width: int) -> ChosenRef
     return ChosenReferences(points, labels, metric)
 
 
-def excluded_references(exclude: ArrayLike | Sequence[ArrayLike], rows: IntArray | None) -> list[IntArray]:
-    """Training rows to leave out per point, as places among the references that are these `rows`."""
+def excluded_references(exclude: IntArray | None, rows: IntArray | None, n_train: int) -> list[IntArray] | None:
+    """Training rows to leave out per point, padded with -1, as places among the references that are these `rows`."""
     if rows is None:
         raise ValueError(
             "exclude leaves training rows out, and these references are no training rows. To judge a row by a model "
             "that has not seen it, learn the references without it (cross-validation)"
         )
-    place = {int(row): at for at, row in enumerate(rows.tolist())}
-    wanted = [np.atleast_1d(np.asarray(row, dtype=np.intp)) for row in exclude]  # type: ignore[union-attr]
-    return [np.array([place[int(r)] for r in row if int(r) in place], dtype=np.intp) for row in wanted]
+    if exclude is None:
+        return None
+    place = np.full(n_train + 1, -1, dtype=np.intp)  # the last is that of the padding
+    place[rows] = np.arange(len(rows))
+    places: IntArray = place[exclude]
+    return [row[row >= 0] for row in places]

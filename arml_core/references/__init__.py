@@ -1,7 +1,9 @@
-"""Which points to compare with: learned prototypes, one file each, one protocol with the metrics."""
+"""Which points to compare with: prototypes or kept rows, one file each, one protocol with the metrics."""
 
+from .adversarial_pruning import AdversarialPruning
 from .base import ReferenceLearner
+from .gmlvq import GMLVQ
 from .kmeans import KMeansPrototypes
 from .robust import RobustPrototypes
 
-__all__ = ["KMeansPrototypes", "ReferenceLearner", "RobustPrototypes"]
+__all__ = ["GMLVQ", "AdversarialPruning", "KMeansPrototypes", "ReferenceLearner", "RobustPrototypes"]

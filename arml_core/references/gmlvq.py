@@ -1,0 +1,207 @@
+"""GMLVQ (Schneider, Biehl and Hammer 2009): prototypes and a metric, both learned for accuracy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from ..device import resolve_device
+from ..learners.checks import check_int, check_rank, draw_seed, initial_components
+from ..learners.precision import choose_dtype, to_numpy
+from ..metric import Metric
+from ..numerics.arrays import FloatArray
+from ..progress import Callback, report
+from .adam_steps import AdamSteps, spread_within_classes
+from .base import Codes, Features, LearnedReferences, ReferenceLearner
+from .kmeans import class_centres
+
+BATCH = 500
+FEWEST_STEPS = 600
+POINT_RATE = 0.05  # of the typical spread of a feature within a class, for one step of Adam
+METRIC_RATE = 0.01
+
+
+class GMLVQ(ReferenceLearner):
+    """Prototypes W and a metric M = GᵀG that minimise the mean over the training rows of (d⁺ - d⁻) / (d⁺ + d⁻).
+
+    d⁺ is a row's squared distance to the nearest prototype of its class, d⁻ to the nearest of the other classes: the
+    term is below 0 where the row is answered rightly. Nothing in it asks for a radius, which makes GMLVQ the baseline
+    for :class:`RobustPrototypes`. The start is k-means in each class; the steps are Adam's, sized by the spread of the
+    data.
+
+    Parameters
+    ----------
+    n_prototypes : how many in each class, at most; "auto" for one in 50 rows, 3 to 100. A class with fewer different
+        rows has one for each.
+    n_components : the number of rows of G; None for all.
+    n_epochs : passes over the training rows; small data has as many more as make 600 steps.
+    device : "auto", "cpu", "cuda", "mps", …
+    random_state : the same int gives the same result on the same device.
+
+    Attributes
+    ----------
+    components_ : G, scaled after each step so that the trace of M is the number of features, as the identity's is.
+    history_ : "loss", the mean of the term over the rows of each epoch, from -1 to 1.
+
+    References
+    ----------
+    Schneider, Biehl, Hammer: Adaptive relevance matrices in learning vector quantization. Neural Computation 21, 2009.
+    """
+
+    learns_metric = True
+
+    def __init__(
+        self,
+        n_prototypes: Any = "auto",
+        *,
+        n_components: int | None = None,
+        n_epochs: int = 30,
+        device: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.n_components = n_components
+        self.n_epochs = n_epochs
+        self.device = device
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        callback: Callback | None = None,
+        metric: Any = None,
+        resume: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Self:
+        """Learn points and metric; see :meth:`ReferenceLearner.fit`. `metric` must be None.
+
+        ``info["state"]()`` gives the callback plain arrays with which a later call goes on: `resume` takes them, and
+        with the same data, parameters and device the result is the same to the last bit as without the break.
+        """
+        return self._fit(X, y, metric, lambda data, codes, given: self._learn(data, codes, given, callback, resume))
+
+    def _learn(
+        self,
+        X: Features,
+        codes: Codes,
+        metric: Metric,
+        callback: Callback | None,
+        resume: Mapping[str, NDArray[Any]] | None = None,
+    ) -> LearnedReferences:
+        run = self._training(X, codes)
+        if resume is not None:
+            run.restore(resume)
+        run.train(callback)
+        return LearnedReferences(to_numpy(run.w), run.w_codes, to_numpy(run.g), {"loss": np.array(run.losses)})
+
+    def _training(self, X: Features, codes: Codes) -> _Descent:
+        seed = draw_seed(self.random_state)
+        start = initial_components(None, X, check_rank(self.n_components, X.shape[1]))
+        points, point_codes = class_centres(X, codes, self.n_prototypes, Metric.from_components(start), seed)
+        device = resolve_device(self.device)
+        on_device: dict[str, Any] = {"dtype": choose_dtype(device, X.size), "device": device}
+        return _Descent(
+            w=torch.tensor(points, **on_device),
+            w_codes=point_codes,
+            g=torch.tensor(start, **on_device),
+            x=torch.as_tensor(np.ascontiguousarray(X), **on_device),
+            labels=torch.as_tensor(codes, device=device),
+            n_epochs=check_int("n_epochs", self.n_epochs, 1),
+            seed=seed,
+        )
+
+
+def relative_distances(x: Tensor, own: Tensor, other: Tensor, g: Tensor) -> Tensor:
+    """μ = (d⁺ - d⁻) / (d⁺ + d⁻) of each row, for the prototypes nearest to it; 0 where both coincide with the row."""
+    to_own = (((x - own) @ g.T) ** 2).sum(1)
+    to_other = (((x - other) @ g.T) ** 2).sum(1)
+    total = to_own + to_other
+    return (to_own - to_other) / torch.where(total > 0, total, torch.ones_like(total))
+
+
+@dataclass
+class _Descent:
+    """One training: everything lives on the device."""
+
+    w: Tensor
+    w_codes: Codes
+    g: Tensor
+    x: Tensor
+    labels: Tensor
+    n_epochs: int
+    seed: int
+    losses: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        steps = math.ceil(len(self.x) / BATCH)
+        self.n_epochs = max(self.n_epochs, math.ceil(FEWEST_STEPS / steps))
+        self.prototype_labels = torch.as_tensor(self.w_codes, device=self.w.device)
+        self._normalise()
+        rates = [POINT_RATE * spread_within_classes(self.x, self.labels), METRIC_RATE]
+        self.adam = AdamSteps({"w": self.w, "g": self.g}, rates, self.n_epochs * steps)
+
+    def _normalise(self) -> None:
+        """Scale G so that the trace of M, the sum of its squares, is the number of features."""
+        self.g.mul_((self.g.shape[1] / (self.g**2).sum()).sqrt())
+
+    def train(self, callback: Callback | None) -> None:
+        for epoch in range(len(self.losses), self.n_epochs):
+            self.losses.append(self._epoch(epoch))
+            views = {"references": self._references, "metric": self._metric, "state": self.state}
+            report(callback, epoch + 1, self.n_epochs, **views, loss=self.losses[-1])
+
+    def _epoch(self, epoch: int) -> float:
+        """One pass over the rows in an order that depends on the seed and the epoch alone; the mean loss in it."""
+        order = torch.randperm(len(self.x), generator=torch.Generator().manual_seed(self.seed + epoch))
+        total = 0.0
+        for start in range(0, len(order), BATCH):
+            rows = order[start : start + BATCH].to(self.x.device)
+            total += float(self._step(self.x[rows], self.labels[rows]).sum())
+        if not (math.isfinite(total) and bool(torch.isfinite(self.w).all())):
+            raise FloatingPointError(
+                f"GMLVQ stopped: the loss became {total:g} in epoch {epoch + 1}. Scale the features to a common range"
+            )
+        return total / len(order)
+
+    def _step(self, x: Tensor, labels: Tensor) -> Tensor:
+        """One step of Adam; the rows' terms before it."""
+        own, other = self._nearest(x, labels)
+        w, g = leaves = self.adam.leaves()
+        terms = relative_distances(x, w[own], w[other], g)
+        self.adam.step(torch.autograd.grad(terms.mean(), leaves))
+        self._normalise()
+        return terms.detach()
+
+    @torch.no_grad()
+    def _nearest(self, x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """The nearest prototypes of each row's own class and of the others."""
+        embedded = self.w @ self.g.T
+        d = (embedded**2).sum(1) - 2 * (x @ self.g.T) @ embedded.T  # up to ‖Gx‖², the same for all prototypes
+        own = labels[:, None] == self.prototype_labels
+        return d.masked_fill(~own, torch.inf).argmin(1), d.masked_fill(own, torch.inf).argmin(1)
+
+    def _metric(self) -> Metric:
+        return Metric.from_components(to_numpy(self.g))
+
+    def _references(self) -> tuple[FloatArray, Codes, Metric]:
+        """The current points, their class codes and the metric, copied from the device when somebody asks."""
+        return to_numpy(self.w), self.w_codes, self._metric()
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything the rest of the training depends on, as plain arrays."""
+        return {**self.adam.state(), "losses": np.array(self.losses)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a state; a ValueError if it is not of this training."""
+        try:
+            self.adam.restore(state)
+            self.losses = np.array(state["losses"]).tolist()
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(f"the saved state is not one of this training: {error}") from error
