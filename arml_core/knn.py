@@ -154,7 +154,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = x.copy()  # what the caller does to X later must not reach a certificate
         chosen = chosen_references(self.references, self.metric, x, labels)
         codes = codes if self.references is None else checked_labels(chosen.labels, len(chosen.points), self.classes_)
-        check_k(self.n_neighbors, len(chosen.points), "training rows" if self.references is None else "references")
+        self._check_k(self.n_neighbors, len(chosen.points))
         self.metric_, self.reference_learner_ = chosen.metric, chosen.learner
         self.references_, self.reference_labels_ = chosen.points, self.classes_[codes]
         self._row_of_reference, self._n_train = chosen.rows, len(x)
@@ -205,7 +205,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = self._checked_points(X)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         left_out = self._left_out(exclude, len(x))
-        check_k(k, len(self._references) - (0 if left_out is None else left_out.shape[1]))
+        self._check_k(k, len(self._references) - (0 if left_out is None else left_out.shape[1]))
         return self._references.nearest(x.astype(np.float64), k, left_out, callback, threads_for(self.n_jobs))
 
     @in_full_precision
@@ -422,8 +422,11 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             exclude = excluded_references(named, self._row_of_reference, self._n_train)
         return checked_exclude(exclude, n, len(self._references), self.n_neighbors)
 
+    def _check_k(self, k: Any, available: int) -> None:
+        check_k(k, available, "training rows" if self.references is None else "references")
+
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)
-        check_k(self.n_neighbors, len(self._references))  # it may have been changed since fit
+        self._check_k(self.n_neighbors, len(self._references))  # it may have been changed since fit
         x: NDArray[np.floating] = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return x

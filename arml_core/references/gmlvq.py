@@ -111,7 +111,7 @@ class GMLVQ(ReferenceLearner):
             w=torch.tensor(points, **on_device),
             w_codes=point_codes,
             g=torch.tensor(start, **on_device),
-            x=torch.as_tensor(np.ascontiguousarray(X), **on_device),
+            x=torch.tensor(np.ascontiguousarray(X), **on_device),
             labels=torch.as_tensor(codes, device=device),
             n_epochs=check_int("n_epochs", self.n_epochs, 1),
             seed=seed,
