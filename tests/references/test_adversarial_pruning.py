@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 import arml_core as arml
 from arml_core import AdversarialPruning, MahalanobisKNN
 from arml_core.references import adversarial_pruning, close_pairs
+from arml_core.references.smallest_cover import smallest_cover
 from tests.learners.data import blobs
 from tests.more import seeds
 
@@ -61,6 +62,13 @@ def test_more_classes_are_separated_and_no_row_could_come_back(problem):
     for row in set(range(len(X))) - kept:
         partners = {i + j - row for i, j in pairs if row in (i, j)}
         assert partners & kept
+
+
+def test_a_row_comes_back_when_all_its_rivals_have_gone():
+    """Row 0 goes first, with three conflicts; then each of its rivals must go for the sake of its other two."""
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 4), (1, 5), (2, 6), (2, 7), (3, 8), (3, 9)]
+    codes = np.array([0, 1, 1, 1, 0, 2, 0, 2, 0, 2])
+    assert_array_equal(np.flatnonzero(smallest_cover(*np.transpose(pairs), codes)), [1, 2, 3])
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
@@ -211,7 +219,16 @@ def test_it_can_be_stopped_between_blocks(monkeypatch):
         if done == 3:
             raise arml.Cancelled
 
+    X, y = blobs(0, (60, 60))
     with pytest.raises(arml.Cancelled):
-        AdversarialPruning().fit(*blobs(0, (60, 60)), callback=stop)
-    assert len(calls) == 4
+        AdversarialPruning(0.5).fit(X, y, callback=stop)
+    assert [done for done, _ in calls] == [0, 1, 2, 3]
     assert calls[0][1] > 10
+
+    def stop_at_once(done, total, info):
+        assert done == 0
+        raise arml.Cancelled
+
+    monkeypatch.setattr(close_pairs.OtherClassDistances, "closer_than", None)  # the automatic radius comes first
+    with pytest.raises(arml.Cancelled):
+        AdversarialPruning().fit(X, y, callback=stop_at_once)

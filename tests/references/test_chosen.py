@@ -60,6 +60,7 @@ def test_a_pair_is_used_as_it_is_and_copied(data):
     rows += 5.0
     labels[:] = 0
     assert_array_equal(knn.certify(points).lower, before)
+    assert_array_equal(knn.references_, X[::4])
     assert_array_equal(knn.reference_labels_, y[::4])
 
 
