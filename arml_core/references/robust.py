@@ -133,7 +133,7 @@ class RobustPrototypes(ReferenceLearner):
             metric = Metric.from_components(start)
         elif not metric.is_identity:
             g = torch.tensor(metric.components, dtype=dtype, device=device)
-        x = torch.as_tensor(np.ascontiguousarray(X), dtype=dtype, device=device)
+        x = torch.tensor(np.ascontiguousarray(X), dtype=dtype, device=device)
         labels = torch.as_tensor(codes, device=device)
         points, point_codes = class_centres(X, codes, self.n_prototypes, metric, seed)
         shape = self._image_shape(X.shape[1])

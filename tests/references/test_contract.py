@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import arml_core as arml
-from arml_core.references import gmlvq, robust
+from arml_core.references import training
 from tests.fitted import fitted
 from tests.learners.data import blobs
 
@@ -22,8 +22,7 @@ LEARNERS = [pytest.param(learner, id=name_of(learner)) for learner in every_lear
 @pytest.fixture(autouse=True)
 def short_trainings(monkeypatch):
     """Nothing here depends on how well something is learned."""
-    for training in (gmlvq, robust):
-        monkeypatch.setattr(training, "FEWEST_STEPS", 20, raising=False)
+    monkeypatch.setattr(training, "FEWEST_STEPS", 20)
 
 
 @parametrize_with_checks(every_learner())

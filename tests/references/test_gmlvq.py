@@ -33,7 +33,7 @@ def test_the_gradient_is_that_of_finite_differences(rank):
     run.w += torch.as_tensor(0.3 * rng.standard_normal(run.w.shape))
     run.g += torch.as_tensor(0.3 * rng.standard_normal(run.g.shape))
     W, G = run.w.numpy().copy(), run.g.numpy().copy()
-    leaves = run.adam.leaves()
+    leaves = run.adam.leaves(("w", "g"))
     own, other = run._nearest(run.x, run.labels)
     loss = relative_distances(run.x, leaves[0][own], leaves[0][other], leaves[1]).mean()
     assert loss.item() == pytest.approx(plain_cost(X, y, W, run.w_codes, G), rel=1e-12)
