@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.campaign import checks, piles, repeat, run, stress, together
+from benchmarks.campaign import checks, piles, repeat, run, stress, together, training_rows
 from benchmarks.campaign.__main__ import campaign
 from benchmarks.campaign.paper import CampaignEffort, beaten
 from benchmarks.campaign.problems import as_code, make_line, make_problem, make_together
@@ -118,6 +118,17 @@ def test_a_point_that_flips_within_what_is_proved_is_found(monkeypatch):
     honest = engine.triplet_bound
     monkeypatch.setattr(engine, "triplet_bound", lambda *a, **o: honest(*a, **o) * (1 + 1e-6))
     assert piles.run_piles(0, range(6), deadline).violations > 0
+
+
+def test_a_count_of_wrong_training_rows_that_is_off_by_one_is_found(monkeypatch, capsys):
+    import arml_core.knn as engine
+
+    deadline = time.monotonic() + 60
+    assert training_rows.run_training_rows(0, range(6), deadline).violations == 0
+    honest = engine.rows_to_remove_or_add
+    monkeypatch.setattr(engine, "rows_to_remove_or_add", lambda *a: (honest(*a)[0], honest(*a)[1] + 1))
+    assert training_rows.run_training_rows(0, range(6), deadline).violations > 0
+    assert "training rows added: another number of rows" in capsys.readouterr().out
 
 
 def in_turn(found):

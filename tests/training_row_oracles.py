@@ -16,6 +16,8 @@ import numpy as np
 
 from tests.oracles import plurality
 
+ANYWHERE = 3
+
 
 def exact_distances(G: Any, X: Any, x: Any) -> list[Fraction]:
     """‖G(x - x_i)‖² without rounding."""
@@ -54,11 +56,14 @@ def fewest_relabelled(distances: Sequence[Any], labels: Sequence[Any], k: int, c
 
 
 def fewest_added(distances: Sequence[Any], labels: Sequence[Any], k: int, classes: Sequence[Any]) -> float:
-    """New rows stand before the others, at the point itself, at the distance of any row, or beyond all of them."""
+    """New rows stand before the others, at the point itself, at the distance of any row, or beyond all of them.
+
+    More than `ANYWHERE` of them are tried at the point itself only, of any classes.
+    """
     answer = vote(distances, labels, k)
     places = sorted({0, *distances, max(distances) + 1})
     for r in range(1, k + 1):
-        for new in combinations_with_replacement(product(places, classes), r):
+        for new in combinations_with_replacement(product(places if r <= ANYWHERE else [0], classes), r):
             moved, named = zip(*new, strict=True)
             if vote([*moved, *distances], [*named, *labels], k) != answer:
                 return r
