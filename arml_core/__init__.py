@@ -30,6 +30,7 @@ _HOME = {
     "Radii": "radii",
     "RobustPrototypes": "references",
     "ThreatModel": "threat",
+    "TrainingChanges": "certificates.training_rows",
     "dkw_band": "curves",
     "list_datasets": "datasets",
     "load_dataset": "datasets",
@@ -41,6 +42,7 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from .certificates.training_rows import TrainingChanges
     from .curves import dkw_band, robust_error, robust_error_curve
     from .datasets import list_datasets, load_dataset, read_dataset
     from .errors import Cancelled, ContradictionError, NotPSDError, NotSupportedError
@@ -72,6 +74,7 @@ __all__ = [
     "Radii",
     "RobustPrototypes",
     "ThreatModel",
+    "TrainingChanges",
     "dkw_band",
     "list_datasets",
     "load_dataset",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arml_core import Metric
-from benchmarks.campaign import checks, piles, repeat, run, stress, together
+from benchmarks.campaign import checks, piles, repeat, run, stress, together, training_rows
 from benchmarks.campaign.__main__ import campaign
 from benchmarks.campaign.paper import CampaignEffort, beaten
 from benchmarks.campaign.problems import as_code, make_chosen, make_line, make_problem, make_together
@@ -142,6 +142,17 @@ def test_a_problem_with_references_can_be_seen_again():
         asked = names["knn"].certify(names["x"], **names["question"])
         expected = problem.fitted().certify(problem.x[None], **problem.options)
         assert asked.lower.tolist() == expected.lower.tolist()
+
+
+def test_a_count_of_wrong_training_rows_that_is_off_by_one_is_found(monkeypatch, capsys):
+    import arml_core.knn as engine
+
+    deadline = time.monotonic() + 60
+    assert training_rows.run_training_rows(0, range(6), deadline).violations == 0
+    honest = engine.rows_to_remove_or_add
+    monkeypatch.setattr(engine, "rows_to_remove_or_add", lambda *a: (honest(*a)[0], honest(*a)[1] + 1))
+    assert training_rows.run_training_rows(0, range(6), deadline).violations > 0
+    assert "training rows added: another number of rows" in capsys.readouterr().out
 
 
 def in_turn(found):

@@ -14,6 +14,7 @@ from .run import run_chosen, run_crowds, run_problems, run_ruled
 from .stress import run_apart, run_lines, run_precision, run_units
 from .tally import Tally
 from .together import run_together
+from .training_rows import run_training_rows
 
 
 def main() -> None:
@@ -48,6 +49,7 @@ def campaign(options: argparse.Namespace) -> int:
         ("units from 1e-6 to 1e6", run_units),
         ("one feature moves, in fractions", run_lines),
         ("the same, units up to 1e40 apart", run_apart),
+        ("wrong training rows, all subsets", run_training_rows),
     ):
         begun = time.monotonic()
         total += show(title, begun, part(options.seed, stressed, deadline))
