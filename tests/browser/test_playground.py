@@ -267,7 +267,7 @@ def test_arml_plays_its_training_epoch_by_epoch(open_page) -> None:
     start = margin_sum(page, 2)
     page.get_by_role("button", name="Play").click()
     page.wait_for_function(
-        "() => Number(document.querySelector('.st-key-pg_training input')?.value) >= 100",
+        "() => Number(document.querySelector('[class*=st-key-pg_training] input')?.value) >= 100",
         timeout=PATIENCE,
     )
     page.get_by_role("button", name="Pause").click()

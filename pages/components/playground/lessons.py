@@ -1,9 +1,10 @@
-"""Three guided lessons on the live playground: each step sets the scene, names a control and asks a question."""
+"""Four guided lessons on the live playground: each step sets the scene, names a control and asks a question."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..plane_models import ROBUST
 from .view import DEFAULT, PlaygroundView
 
 
@@ -191,16 +192,98 @@ PROMISE = Lesson(
     ),
 )
 
-LESSONS = {lesson.name: lesson for lesson in (FOOLED, LESS_SAFE, PROMISE)}
+_FEWER = replace(
+    DEFAULT,
+    data="moons",
+    n=80,
+    noise=0.25,
+    seed=1,
+    methods=("euclidean", ROBUST),
+    row=None,
+    at=(0.47, 1.25),
+    prototypes=3,
+    target=0.3,
+)
+
+FEWER = Lesson(
+    "fewer",
+    "Fewer points, safer answers",
+    (
+        LessonStep(
+            "On the left all 80 points answer, also the odd ones among the other class: each keeps an island. "
+            "On the right only six learned points answer, the large marks.",
+            "click",
+            "Click near the islands and compare the two discs.",
+            "At the place chosen first both pictures answer the same. Why is the left disc so much smaller?",
+            "One odd square next to it is enough to change the answer. A prototype stands for many points: a single "
+            "odd one draws no border.",
+            _FEWER,
+        ),
+        LessonStep(
+            "Prototypes start in the middle of groups of points. Then they move, to let as many points as possible "
+            "be pushed by the target radius without another answer.",
+            "epoch",
+            "Press Play under the right picture and watch the marks.",
+            "What grows while they move, and what is given up for it?",
+            "The mean radius grows: the boundary moves away from most of the points. A few points on its wrong side "
+            "are given up.",
+            replace(_FEWER, target=0.7, prototype_epoch=0),
+        ),
+        LessonStep(
+            "How many points does an answer need? With one in each class the boundary is where both are equally far: "
+            "a straight line.",
+            "prototypes",
+            "Set the number in each class to 1, 3 and 5 and read how many points are wrong on the right.",
+            "Is one in each class enough here, and do five beat three?",
+            "One is not: a straight line cannot part the moons, and every sixth point is wrong. Three bend it around "
+            "them. Five are hardly better: more points are more to fool.",
+            _FEWER,
+        ),
+        LessonStep(
+            "The target radius says how safe the points should be. Radii beyond it earn nothing, so a small target "
+            "leaves room to get more points right.",
+            "prototypes",
+            "Set the target radius to 0.05, 0.3 and 1. Read the mean and the wrong answers on the right.",
+            "What does a large target buy, and what is its price?",
+            "It buys larger discs: the mean at 1 is half as much again as at 0.05. The price is right answers: three "
+            "times as many points are wrong. Neither is the best for all uses.",
+            replace(_FEWER, target=0.05),
+        ),
+        LessonStep(
+            "The disc on the right is as much a proof as the left one: it is computed for the finished prototypes, "
+            "however they were found.",
+            "click",
+            "Click inside the right disc, then click a training point.",
+            "Which number on the right is not as fair as the one on the left?",
+            "The mean. On the left each point is judged without itself; the prototypes have seen all of them, and new "
+            "points do somewhat worse. The disc stays proved.",
+            replace(_FEWER, at=(1.2, -0.9)),
+        ),
+    ),
+)
+
+LESSONS = {lesson.name: lesson for lesson in (FOOLED, LESS_SAFE, PROMISE, FEWER)}
 CONTROLS = {
     "click": "the pictures",
     "k": "'Neighbours (K)'",
     "norm": "'Length of a step'",
     "methods": "the method above a picture",
     "hand": "'Hand-made metric'",
-    "epoch": "'Epoch of ARML's training'",
+    "epoch": "'Epoch of the training'",
     "tools": "'A click will'",
+    "prototypes": "'Robust prototypes'",
 }
+
+
+def control_of(view: PlaygroundView) -> str:
+    """The control that the lesson's step is about; empty outside lessons."""
+    return LESSONS[view.lesson].steps[view.step - 1].control if view.lesson else ""
+
+
+def next_lesson(lesson: str) -> Lesson | None:
+    """The lesson after this one; None after the last."""
+    names = [*LESSONS, ""]
+    return LESSONS.get(names[names.index(lesson) + 1])
 
 
 def base_view(lesson: str, step: int) -> PlaygroundView:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.plane_panel import EPOCH_STEP, LAYERS
+from pages.components.plane_models import EPOCH_STEP
+from pages.components.plane_panel import LAYERS
 from pages.components.playground.lessons import LESSONS, base_view
 from pages.components.playground.view import (
     DEFAULT,
