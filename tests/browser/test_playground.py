@@ -241,10 +241,9 @@ def test_every_step_of_a_lesson_is_reachable(open_page, lesson: str) -> None:
         page.get_by_text(f"step {step} of 5").wait_for()
         answer = LESSONS[lesson].steps[step - 1].answer
         assert page.get_by_text(answer[:40]).count() == 0
-        page.get_by_role("button", name="Answer").click()
+        page.get_by_role("button", name="Answer", exact=True).click()
         page.get_by_text(answer[:40]).wait_for()
-        page.keyboard.press("Escape")
-        page.get_by_role("button", name="Next" if step < 5 else "Finish").click()
+        page.get_by_role("button", name="Next" if step < 5 else "Finish", exact=True).click()
     page.wait_for_function("() => !location.search.includes('lesson')")
 
 

@@ -60,16 +60,16 @@ def show_lesson(view: PlaygroundView) -> None:
     total = len(lesson.steps)
     step = lesson.steps[view.step - 1]
     with st.container(border=True, key="pg_lesson_card"):
-        scene, quiz = st.columns([3, 2], gap="large")
-        with scene:
+        scene, quiz = st.columns([5, 3], gap="medium")
+        with scene, st.container(gap="xsmall"):
             st.markdown(f"**{lesson.title}** · step {view.step} of {total}")
             st.markdown(step.text)
             answered = st.session_state.get(ANSWERED, False)
             st.markdown(f"**Answer.** {step.answer}" if answered else f"**Try {CONTROLS[step.control]}.** {step.task}")
-        with quiz:
+        with quiz, st.container(gap="xsmall"):
             st.markdown(f"**Question.** {step.question}")
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.button("Hide answer" if answered else "Answer", key="pg_answer", on_click=_toggle_answer)
+                st.button("Hide" if answered else "Answer", key="pg_answer", on_click=_toggle_answer)
                 _step_buttons(view, total)
     _highlight(step.control)
 

@@ -122,7 +122,7 @@ LESS_SAFE = Lesson(
             "ARML asks for it: it enlarges the smallest step that would bring a point nearer to the other class. "
             "Its training starts at the Euclidean metric.",
             "epoch",
-            "Press Play under the ARML picture, or drag the epoch slider.",
+            "Press Play under the ARML picture, or drag the slider.",
             "What happens to the ellipse and to the boundary during the training?",
             "The ellipse grows tall: the metric learns to look mostly along x1, and the boundary moves away from the "
             "points.",
@@ -210,23 +210,23 @@ FEWER = Lesson(
     "Fewer points, safer answers",
     (
         LessonStep(
-            "On the left all 80 points answer, also the odd ones among the other class: each keeps an island. "
-            "On the right only six learned points answer, the large marks.",
+            "On the left all 80 points answer, and an odd one among the other class keeps an island of its own. "
+            "On the right only six learned points answer: the large marks.",
             "click",
             "Click near the islands and compare the two discs.",
-            "At the place chosen first both pictures answer the same. Why is the left disc so much smaller?",
-            "One odd square next to it is enough to change the answer. A prototype stands for many points: a single "
+            "At the first place both pictures answer 'upper'. Why is the left disc so much smaller?",
+            "One odd square near it is enough to change the answer. A prototype stands for many points, so a single "
             "odd one draws no border.",
             _FEWER,
         ),
         LessonStep(
-            "Prototypes start in the middle of groups of points. Then they move, to let as many points as possible "
-            "be pushed by the target radius without another answer.",
+            "Prototypes start amid groups of points. Then they move, until as many points as possible keep their "
+            "answer under any step up to the target radius.",
             "epoch",
-            "Press Play under the right picture and watch the marks.",
-            "What grows while they move, and what is given up for it?",
-            "The mean radius grows: the boundary moves away from most of the points. A few points on its wrong side "
-            "are given up.",
+            "Press Play and watch the large marks.",
+            "How does the boundary change, and which points are given up for it?",
+            "Its deep bend flattens, away from most of the points. A few of both classes, each close to the other "
+            "class, end on its wrong side.",
             replace(_FEWER, target=0.7, prototype_epoch=0),
         ),
         LessonStep(
@@ -235,8 +235,8 @@ FEWER = Lesson(
             "prototypes",
             "Set the number in each class to 1, 3 and 5 and read how many points are wrong on the right.",
             "Is one in each class enough here, and do five beat three?",
-            "One is not: a straight line cannot part the moons, and every sixth point is wrong. Three bend it around "
-            "them. Five are hardly better: more points are more to fool.",
+            "One is not: a straight line cannot part the moons, and about every sixth point is wrong. Three bend it "
+            "around them. Five gain hardly anything.",
             _FEWER,
         ),
         LessonStep(
@@ -245,8 +245,8 @@ FEWER = Lesson(
             "prototypes",
             "Set the target radius to 0.05, 0.3 and 1. Read the mean and the wrong answers on the right.",
             "What does a large target buy, and what is its price?",
-            "It buys larger discs: the mean at 1 is half as much again as at 0.05. The price is right answers: three "
-            "times as many points are wrong. Neither is the best for all uses.",
+            "It buys larger discs: at 1 the mean is half as large again as at 0.05. The price is right answers: at "
+            "least three times as many points are wrong.",
             replace(_FEWER, target=0.05),
         ),
         LessonStep(
@@ -255,8 +255,8 @@ FEWER = Lesson(
             "click",
             "Click inside the right disc, then click a training point.",
             "Which number on the right is not as fair as the one on the left?",
-            "The mean. On the left each point is judged without itself; the prototypes have seen all of them, and new "
-            "points do somewhat worse. The disc stays proved.",
+            "The mean. On the left each point is judged without itself; the prototypes have seen all of them, and more "
+            "of the points they have not seen are wrong. The disc stays proved.",
             replace(_FEWER, at=(1.2, -0.9)),
         ),
     ),
@@ -269,7 +269,7 @@ CONTROLS = {
     "norm": "'Length of a step'",
     "methods": "the method above a picture",
     "hand": "'Hand-made metric'",
-    "epoch": "'Epoch of the training'",
+    "epoch": "the epoch slider",
     "tools": "'A click will'",
     "prototypes": "'Robust prototypes'",
 }

@@ -25,7 +25,7 @@ LONGER, PICKERS = "pg_longer_for", "pg_pickers"
 LONGER_SECONDS = 3.0
 TICK_SECONDS = 0.4
 HEIGHTS = {2: 440, 3: 330, 4: 380}
-LESSON_HEIGHT = 290  # so that picture, numbers and the step's control are seen at once in a window of 720 pixels
+LESSON_HEIGHT = 265  # so that picture, numbers and the step's control are seen at once in a window of 720 pixels
 MEAN_HELP = (
     "The mean radius over all training points, each certified without itself. "
     f"Exact for K = 1 and ℓ2, otherwise the proven lower bounds. {MEAN_RULE} A training does not see this number: ARML "
@@ -34,7 +34,7 @@ MEAN_HELP = (
 )
 LEARNED_MEAN_HELP = (
     "The mean radius over all training points. The prototypes were learned from these points, so unlike the means of "
-    f"the other methods it is no leave-one-out number: new points do somewhat worse. {MEAN_RULE}"
+    f"the other methods it is no leave-one-out number: new points may do worse. {MEAN_RULE}"
 )
 
 
