@@ -44,10 +44,10 @@ def prototype_words(plane: Plane, probe: Probe | None = None) -> str:
     assert plane.prototypes is not None
     places = plane.prototypes[0]
     count = len(places)
-    among = ", this one too," if probe is not None and probe.row is not None else ""
+    among = ", this one too" if probe is not None and probe.row is not None else ""
     parts = [
         f"{count} prototypes (the large marks) answer instead of the {len(plane.points)} points. "
-        f"They were learned from all points{among} so none is left out here."
+        f"They were learned from all points{among}, so none is left out here."
     ]
     ranges = np.array(plane.window.ranges())
     hidden = int(((places < ranges[:, 0]) | (places > ranges[:, 1])).any(axis=1).sum())

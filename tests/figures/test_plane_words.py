@@ -45,5 +45,5 @@ def test_prototypes_are_named_with_who_taught_them_and_which_are_not_seen() -> N
     assert "1 of the prototypes lies outside the picture" in words
     assert words in plane_alt(plane, probe, "Robust prototypes")
     plane, probe, _ = prototype_scene(row=None)
-    assert "learned from all points so none is left out" in prototype_words(plane, probe)
+    assert "learned from all points, so none is left out" in prototype_words(plane, probe)
     assert "prototype" not in plane_alt(*scene(), "Euclidean")
