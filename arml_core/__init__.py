@@ -30,6 +30,7 @@ _HOME = {
     "Radii": "radii",
     "RobustPrototypes": "references",
     "ThreatModel": "threat",
+    "cross_fit": "cross_fitting",
     "dkw_band": "curves",
     "list_datasets": "datasets",
     "load_dataset": "datasets",
@@ -41,6 +42,7 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from .cross_fitting import cross_fit
     from .curves import dkw_band, robust_error, robust_error_curve
     from .datasets import list_datasets, load_dataset, read_dataset
     from .errors import Cancelled, ContradictionError, NotPSDError, NotSupportedError
@@ -72,6 +74,7 @@ __all__ = [
     "Radii",
     "RobustPrototypes",
     "ThreatModel",
+    "cross_fit",
     "dkw_band",
     "list_datasets",
     "load_dataset",

@@ -10,10 +10,14 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ..learners.registry import LEARNERS, LearnerEntry
 from ..references.registry import REFERENCES
 from ..untrusted import shortened
+
+if TYPE_CHECKING:
+    from .spec import RunSpec
 
 
 def entry_of(name: str) -> LearnerEntry:
@@ -22,6 +26,12 @@ def entry_of(name: str) -> LearnerEntry:
     if name not in found:
         raise ValueError(f"there is no learner {name!r}; there are {', '.join(found)}")
     return found[name]
+
+
+def new_learner(spec: RunSpec, device: str, image_shape: tuple[int, int] | None) -> Any:
+    """The unfitted learner of a training, for rows that are images of this shape or none."""
+    entry = entry_of(spec.learner)
+    return entry.build(spec.parameters, random_state=spec.seed, device=device, image_shape=image_shape)
 
 
 def offered(name: str) -> LearnerEntry | None:

@@ -57,6 +57,13 @@ class SavedMetric:
     def get_mahalanobis_matrix(self) -> FloatArray:
         return self.metric.matrix()
 
+    def check_classes(self, class_names: Sequence[str]) -> None:
+        """Refuse data whose classes are not those the references were learned for; a metric alone fits any."""
+        known = self.info.get("class_names")
+        if self.references_ is not None and known is not None and list(known) != list(class_names):
+            own, other = (shortened(", ".join(map(str, names))) for names in (known, class_names))
+            raise ValueError(f"its references are of the classes {own}; the data has {other}")
+
 
 def save_metric(
     path: str | os.PathLike[str],

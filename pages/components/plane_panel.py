@@ -138,7 +138,8 @@ def _learned_components(method: str, X: Floats, y: Codes) -> Floats:
     learner = get_learner(method).build(random_state=SEED, device="cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # doubtful data is made on purpose here, and nobody reads the log
-        return learner.fit(X, y).components_
+        components: Floats = learner.fit(X, y).components_
+        return components
 
 
 @cached_by_content(64)
