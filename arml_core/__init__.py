@@ -31,6 +31,7 @@ _HOME = {
     "RobustPrototypes": "references",
     "ThreatModel": "threat",
     "TrainingChanges": "certificates.training_rows",
+    "cross_fit": "cross_fitting",
     "dkw_band": "curves",
     "list_datasets": "datasets",
     "load_dataset": "datasets",
@@ -43,6 +44,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from .certificates.training_rows import TrainingChanges
+    from .cross_fitting import cross_fit
     from .curves import dkw_band, robust_error, robust_error_curve
     from .datasets import list_datasets, load_dataset, read_dataset
     from .errors import Cancelled, ContradictionError, NotPSDError, NotSupportedError
@@ -75,6 +77,7 @@ __all__ = [
     "RobustPrototypes",
     "ThreatModel",
     "TrainingChanges",
+    "cross_fit",
     "dkw_band",
     "list_datasets",
     "load_dataset",

@@ -19,7 +19,7 @@ from .numerics.arrays import FloatArray
 from .radii import Radii
 from .results import Evaluation
 from .threat import ThreatModel
-from .vocabulary import question_words
+from .vocabulary import cross_fitted_words, question_words
 
 CERTIFICATES = ("exact", "search", "votes", "theorem1")
 """The tightest first."""
@@ -41,13 +41,16 @@ class Setting:
     labels: bool
     ties: str = "order"
     target: Any = None
+    folds: int | None = None
+    fold_seed: int = 0
 
     @classmethod
     def of(cls, fingerprint: str, spec: EvaluationSpec) -> Setting:
         """The setting of a question about a dataset."""
         points = spec.points
         threat, rows = canonical_threat(spec.threat), (points.part, points.digest, points.labels)
-        return cls(fingerprint, spec.n_neighbors, threat, *rows, spec.ties, spec.target)
+        folds = points.folds, points.seed
+        return cls(fingerprint, spec.n_neighbors, threat, *rows, spec.ties, spec.target, *folds)
 
     def points_words(self) -> str:
         """Which points these are; empty for the usual ones."""
@@ -55,6 +58,7 @@ class Setting:
             "evaluation": "",
             "test": "test rows in their own order",
             "train": "training rows, each left out of its own vote",
+            "cross": f"training rows, {cross_fitted_words(self.folds, self.fold_seed)}",
             "given": "rows of a query file",
         }[self.part]
         question = "" if self.labels else OWN_ANSWERS

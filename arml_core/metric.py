@@ -170,6 +170,10 @@ def as_metric(metric: Any, n_features: int) -> Metric:
         return Metric.identity(n_features)
     if isinstance(metric, Metric):
         result = metric
+    elif getattr(metric, "references_", None) is not None:
+        raise ValueError(
+            "these are references, points to compare with: give them as references=, or their metric alone as a matrix"
+        )
     elif hasattr(metric, "components_"):
         result = Metric.from_components(metric.components_)
     elif hasattr(metric, "get_mahalanobis_matrix"):

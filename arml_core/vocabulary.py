@@ -357,6 +357,11 @@ NOTHING_FOUND = "A point at which the attack found nothing is left out: that say
 NO_SCRIPT = "The rows come from a private file, so they cannot be computed again from a script."
 
 
+def cross_fitted_words(folds: int | None, seed: int) -> str:
+    """How training rows are judged by a model that learned from them: in each fold by one that did not."""
+    return f"each answered by a model learned without it ({folds} folds, seed {seed})"
+
+
 def beyond_words(count: int) -> str:
     """What is added to a histogram that leaves out rows with an infinite radius; empty if there are none."""
     return f" {count:,} rows that nothing can flip are not drawn." if count else ""

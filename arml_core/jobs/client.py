@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Sequence
@@ -9,13 +10,16 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..cross_fitting import CrossFitted
 from ..datasets import Dataset, DatasetInfo, dataset_info, load_dataset
-from ..metric import as_metric
+from ..learners.storage import SavedMetric
 from ..radii import Radii
 from ..results import Evaluation
+from .cross_evaluation import cross_fitted_from
 from .errors import DamagedFile, NotReady, NotYours, UnknownJob
-from .files import read_arrays, set_aside, write_arrays
+from .files import Arrays, read_arrays, set_aside, write_arrays
 from .garbage_collection import Garbage, collect_garbage
+from .model import LearnedModel
 from .open_store import Store
 from .owners import Visitor
 from .results import (
@@ -28,7 +32,7 @@ from .results import (
     run_result,
     with_question,
 )
-from .spec import GIVEN, PointsSpec, RunSpec, Spec
+from .spec import GIVEN, EvaluationSpec, PointsSpec, RunSpec, Spec, spec_from
 from .states import DONE, QUEUED, STATES
 from .status import JobStatus, status_from
 from .store.database import Row
@@ -39,7 +43,7 @@ from .titles import given_title
 from .training import run_arrays
 from .uploads import Upload
 from .worker_process import WorkerStatus, start_worker, stop_worker, worker_pid, worker_status
-from .workspace import read_parts
+from .workspace import LiveReferences, read_parts, read_references
 
 POLL_SECONDS = 0.05
 LOG_TAIL = 64 * 1024
@@ -98,14 +102,20 @@ class Client:
             return None
 
     def add_metric(self, dataset: Dataset | str, metric: Any, title: str = "A given metric") -> JobStatus:
-        """Enter a metric from elsewhere (a PSD matrix, a Metric, a fitted learner) as a finished run."""
+        """Enter a model from elsewhere (a PSD matrix, a Metric, a fitted learner, a saved file) as a finished run.
+
+        What has ``references_`` is entered with them; their labels must be those of the dataset.
+        """
         data = self._known(dataset)
-        components = as_metric(metric, data.n_features).components
+        if isinstance(metric, SavedMetric) and isinstance(data, Dataset):
+            metric.check_classes(data.class_names)
+        model = LearnedModel.of(metric, data.n_features, data.n_classes)
         dataset_scope = self._keep(data)
-        digest, scope = self.store.uploads.put_metric(components, self.visitor, title)
-        spec = RunSpec(data.fingerprint, GIVEN, {"sha256": digest}, 0, "cpu")
+        digest, scope = self.store.uploads.put_model(model, self.visitor, title)
+        more = {} if model.gives == "metric" else {"gives": model.gives}
+        spec = RunSpec(data.fingerprint, GIVEN, {"sha256": digest, **more}, 0, "cpu")
         request = Request(spec, scope, given_title(title, data.title), data.fingerprint, dataset_scope, points=digest)
-        sha256 = write_arrays(self.store.paths.result(request.id), run_arrays(components, {}, 0))
+        sha256 = write_arrays(self.store.paths.result(request.id), run_arrays(model, {}, 0))
         return self.status(self.store.requests.add_done(request, self.visitor, sha256))
 
     def add_points(self, X: ArrayLike, y: ArrayLike | None = None, title: str = "Query rows") -> PointsSpec:
@@ -158,19 +168,33 @@ class Client:
             return history_of(self.result(job), after)
         return history_from(self.store.requests.history(job, after), after)
 
+    def live_references(self, job: str) -> LiveReferences | None:
+        """The points of a training as they are now, a few seconds old at most; None if it has none.
+
+        Once it is done they are those of the result.
+        """
+        row = self.store.job(job, self.visitor)
+        if row["state"] != DONE:
+            return read_references(self.store.paths.unfinished_of(job))
+        run = self.run(job)
+        if run.references_ is None or run.reference_labels_ is None:
+            return None
+        return LiveReferences(run.n_iter_, run.references_, run.reference_labels_)
+
+    def cross_fitted(self, job: str) -> CrossFitted:
+        """The classifiers of a finished evaluation whose points are cross-fitted, each with the rows it answers for."""
+        row, arrays = self._arrays(job)
+        spec = spec_from(json.loads(row["spec"]))
+        if not isinstance(spec, EvaluationSpec) or spec.points.part != "cross":
+            raise ValueError(f"job {job} is not cross-fitted")
+        return cross_fitted_from(arrays, spec, self.dataset(row["dataset"]))
+
     def result(self, job: str) -> Any:
         """A :class:`RunResult` for a training, :class:`Radii` for an evaluation.
 
         A file that is missing or damaged is named, set aside and computed again: :class:`DamagedFile`.
         """
-        row = self.store.job(job, self.visitor)
-        if row["state"] != DONE:
-            raise NotReady(f"job {job} is {row['state']}; its result is not there yet")
-        path = self.store.paths.result(job)
-        try:
-            arrays = read_arrays(path, row["sha256"])
-        except DamagedFile as error:
-            raise self._damaged(row, error) from error
+        row, arrays = self._arrays(job)
         return run_result(arrays) if row["kind"] == "train" else Radii.from_arrays(arrays)
 
     def run(self, job: str) -> RunResult:
@@ -282,6 +306,16 @@ class Client:
         if isinstance(data, DatasetInfo):
             return self.store.uploads.put_named(data, self.visitor)
         return self.store.uploads.put_dataset(data, self.visitor)
+
+    def _arrays(self, job: str) -> tuple[Row, Arrays]:
+        """A finished job and the arrays of its result."""
+        row = self.store.job(job, self.visitor)
+        if row["state"] != DONE:
+            raise NotReady(f"job {job} is {row['state']}; its result is not there yet")
+        try:
+            return row, read_arrays(self.store.paths.result(job), row["sha256"])
+        except DamagedFile as error:
+            raise self._damaged(row, error) from error
 
     def _mine(self, job: str) -> Row:
         row = self.store.job(job, self.visitor)

@@ -9,23 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cross_fitting import with_unseen_labels
 from ..datasets import Dataset
 from ..knn import MahalanobisKNN
-from ..metric import Metric
+from ..neighbors.chosen import classifier_arguments
 from ..numerics.arrays import FloatArray, IntArray
 from ..progress import Callback
 from ..radii import Radii
+from .model import LearnedModel
 from .spec import EvaluationSpec, PointsSpec
 
 
 @dataclass(frozen=True)
 class ReferenceData:
-    """What every block needs and what is sent to a machine once: the training set and the metric."""
+    """What every block needs and what is sent to a machine once: the training set and the model."""
 
     key: str
     X: FloatArray
     y: NDArray[Any]
-    components: FloatArray
+    model: LearnedModel
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,9 @@ def rows_of(
             raise ValueError("the query rows have no labels; evaluate them without")
     elif points.part == "evaluation":
         x, y = dataset.evaluation(points.n or 1000)
-    elif points.part == "train":
+    elif points.part in ("train", "cross"):
         x, y = dataset.X_train, dataset.y_train
-        exclude = np.arange(len(x), dtype=np.intp)
+        exclude = np.arange(len(x), dtype=np.intp) if points.part == "train" else None
     else:
         x, y = dataset.X_test, dataset.y_test
     n = len(x) if points.n is None else min(points.n, len(x))
@@ -90,8 +92,8 @@ def rows_of(
 
 def classifier(reference: ReferenceData, n_neighbors: int, device: str = "auto") -> MahalanobisKNN:
     """The fitted classifier that is evaluated."""
-    metric = Metric.from_components(reference.components)
-    return MahalanobisKNN(n_neighbors=n_neighbors, metric=metric, device=device).fit(reference.X, reference.y)
+    arguments = classifier_arguments(reference.model)
+    return MahalanobisKNN(n_neighbors=n_neighbors, device=device, **arguments).fit(reference.X, reference.y)
 
 
 def evaluate_block(
@@ -108,5 +110,10 @@ def evaluate_block(
         arguments["exclude"] = rows.exclude
     if spec.kind == "attack":
         arguments["random_state"] = spec.seed
-        return replace(knn.attack(rows.X, rows.y, **arguments), index=index)
-    return replace(knn.certify(rows.X, rows.y, **arguments), index=index)
+
+    def ask(x: NDArray[np.floating], y: NDArray[Any] | None) -> Radii:
+        return knn.attack(x, y, **arguments) if spec.kind == "attack" else knn.certify(x, y, **arguments)
+
+    if spec.points.part == "cross":
+        return replace(with_unseen_labels(knn, ask, rows.X, rows.y, spec.target), index=index)
+    return replace(ask(rows.X, rows.y), index=index)

@@ -10,15 +10,28 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ..learners.registry import LEARNERS, LearnerEntry, get_learner
+from ..learners.registry import LEARNERS, LearnerEntry
+from ..references.registry import REFERENCES
 from ..untrusted import shortened
+
+if TYPE_CHECKING:
+    from .spec import RunSpec
 
 
 def entry_of(name: str) -> LearnerEntry:
     """The learner with this name; a ValueError that lists the names if there is none."""
     found = entries()
-    return found[name] if name in found else get_learner(name)
+    if name not in found:
+        raise ValueError(f"there is no learner {name!r}; there are {', '.join(found)}")
+    return found[name]
+
+
+def new_learner(spec: RunSpec, device: str, image_shape: tuple[int, int] | None) -> Any:
+    """The unfitted learner of a training, for rows that are images of this shape or none."""
+    entry = entry_of(spec.learner)
+    return entry.build(spec.parameters, random_state=spec.seed, device=device, image_shape=image_shape)
 
 
 def offered(name: str) -> LearnerEntry | None:
@@ -27,8 +40,8 @@ def offered(name: str) -> LearnerEntry | None:
 
 
 def entries() -> dict[str, LearnerEntry]:
-    """Every learner a job may use, by name; this package's come first."""
-    return {**LEARNERS, **_named()[0]}
+    """Every learner a job may use, by name: metrics, references, and then those the operator names."""
+    return {**LEARNERS, **REFERENCES, **_named()[0]}
 
 
 def entry_problems() -> tuple[str, ...]:

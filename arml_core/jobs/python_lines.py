@@ -1,7 +1,7 @@
 """Scripts that repeat work without jobs: what the specs write as Python, the data and the metric, and the imports.
 
-All lines use the same names: `data` with its `X_train` and `y_train`, `metric`, `knn`, `threat`, and `X`, `y` and
-`exclude` of the rows that are evaluated.
+All lines use the same names: `data` with its `X_train` and `y_train`, `metric` or `references`, `knn`, `threat`, and
+`X`, `y` and `exclude` of the rows that are evaluated.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..results import FOLDER
 TRAINING_ROWS = "X_train, y_train = data.X_train, data.y_train"
 MODULES = {
     "arml_core.comparison": ("alone", "join"),
+    "arml_core.cross_fitting": ("cross_fit",),
     "arml_core.datasets": ("read_dataset",),
     "arml_core.datasets.table": ("apply_layout", "layout_of", "read_table", "select"),
     "arml_core.figures": ("RobustLine", "curves_figure", "hand_made_components", "style_for", "verdicts_table"),
@@ -24,6 +25,7 @@ MODULES = {
     "arml_core.learners.registry": ("get_learner",),
     "arml_core.learners.storage": ("load_metric",),
     "arml_core.references": ("KMeansPrototypes", "RobustPrototypes"),
+    "arml_core.references.registry": ("get_reference_learner",),
     "arml_core.results": ("shipped",),
     "operator": ("attrgetter",),
 }

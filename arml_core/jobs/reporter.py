@@ -135,8 +135,9 @@ class Reporter:
                 if isinstance(value, int | float | np.number) and not isinstance(value, bool) and np.isfinite(value)
             }
         if callable(info.get("metric")) and (self._spectrum.due() or done == total):
-            began = time.monotonic()
-            numbers["eigenvalues"] = eigenvalues(info["metric"]().components)
+            began, metric = time.monotonic(), info["metric"]()
+            if not ("references" in info and metric.is_identity):  # points that learn no metric have no spectrum
+                numbers["eigenvalues"] = eigenvalues(metric.components)
             self._spectrum.done(time.monotonic() - began)
         return numbers
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..metric import Metric
 from ..numerics.arrays import FloatArray, IntArray
 from ..radii import Radii
 from ..results import Evaluation
 from .files import Arrays
+from .model import LearnedModel, model_fields
 from .spec import EvaluationSpec, NetworkSpec, PointsSpec, RunSpec, spec_from
 from .store.database import Row
 from .titles import metric_title
@@ -25,38 +25,31 @@ NETWORK = "network"
 """The learner of a result that no metric made."""
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """A learned metric. It is accepted wherever a fitted learner is: ``MahalanobisKNN(metric=result)``.
+@dataclass(frozen=True, kw_only=True)
+class RunResult(LearnedModel):
+    """A learned model. It is accepted wherever a fitted learner is: ``MahalanobisKNN(metric=result)``, or
+    ``references=result`` where it has `references_`.
 
     `history_` has an array per quantity, an entry per iteration. `eigenvalues` are the largest of M as they were
     after each of `eigenvalue_steps`.
     """
 
-    components_: FloatArray
     history_: dict[str, FloatArray]
     n_iter_: int
     eigenvalue_steps: IntArray
     eigenvalues: FloatArray
 
-    @property
-    def metric(self) -> Metric:
-        return Metric.from_components(self.components_)
-
-    def get_mahalanobis_matrix(self) -> FloatArray:
-        """M = GᵀG."""
-        m: FloatArray = self.components_.T @ self.components_
-        return m
-
 
 def run_result(arrays: Arrays) -> RunResult:
     """From the arrays of a result file."""
     return RunResult(
-        arrays["components"],
-        {name.removeprefix(HISTORY_PREFIX): a for name, a in arrays.items() if name.startswith(HISTORY_PREFIX)},
-        int(arrays["n_iter"]),
-        arrays.get("eigenvalue_steps", np.empty(0, dtype=np.int64)).astype(np.intp),
-        arrays.get("eigenvalues", np.empty((0, 0))),
+        **model_fields(arrays),
+        history_={
+            name.removeprefix(HISTORY_PREFIX): a for name, a in arrays.items() if name.startswith(HISTORY_PREFIX)
+        },
+        n_iter_=int(arrays["n_iter"]),
+        eigenvalue_steps=arrays.get("eigenvalue_steps", np.empty(0, dtype=np.int64)).astype(np.intp),
+        eigenvalues=arrays.get("eigenvalues", np.empty((0, 0))),
     )
 
 

@@ -9,19 +9,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..datasets import Dataset
-from ..numerics.arrays import FloatArray
 from ..progress import Callback
 from ..radii import Radii
+from .cross_evaluation import learn_folds
 from .errors import DamagedFile, StoreError
 from .evaluation import PendingEvaluation, ReferenceData, rows_of
 from .executors import Executor
 from .executors.dask import DaskExecutor
 from .executors.local import LocalExecutor
 from .files import Arrays, read_arrays, set_aside
+from .model import LearnedModel
 from .paths import Paths
 from .reporter import Reporter
 from .shards import shards
-from .spec import GIVEN, EvaluationSpec, NetworkSpec, spec_from
+from .spec import GIVEN, EvaluationSpec, NetworkSpec, RunSpec, spec_from
 from .store.database import Database, Row
 from .store.queue import Queue
 from .store.requests import Requests
@@ -74,7 +75,7 @@ def run_job(context: JobContext, row: Row, lease: str, device: str, reporter: Re
     if isinstance(spec, EvaluationSpec):
         return _evaluate(context, row, spec, dataset, device, workspace, reporter)
     if spec.learner == GIVEN:
-        return run_arrays(context.uploads.get_metric(spec.parameters["sha256"], row["scope"]), {}, 0)
+        return run_arrays(context.uploads.get_model(spec.parameters["sha256"], row["scope"]), {}, 0)
     queue = Queue(context.database)
     where = spec.device if spec.device != "auto" else device
     arrays = train(
@@ -100,31 +101,39 @@ def _evaluate(
     workspace: Workspace,
     reporter: Reporter,
 ) -> Arrays:
-    components = _components(context, spec.run)
     given = None
     if spec.points.digest is not None:
         given = context.uploads.get_points(spec.points.digest, row["scope"])
     rows = rows_of(dataset, spec.points, given)
-    reference = ReferenceData(f"{row['scope']}-{spec.run}", dataset.X_train, dataset.y_train, components)
+    phase = "certifying" if spec.kind == "certify" else "attacking"
+    key = f"{row['scope']}-{spec.run}"
+    if spec.points.part == "cross":
+        crossed = learn_folds(spec.points, _run_spec(context, spec.run), dataset, device, workspace, reporter)
+        parts, more = crossed.parts(key, len(rows)), crossed.arrays()
+        reporter.part(phase)
+    else:
+        reference = ReferenceData(key, dataset.X_train, dataset.y_train, _model(context, spec.run))
+        parts, more = [(reference, np.arange(len(rows)))], {}
+        reporter.phase(phase)
+    context.local.device = device if device.startswith("cuda") else "cpu"  # certificates need float64
+    executor: Executor = DaskExecutor(row["executor"]) if row["executor"] else context.local
     finished = workspace.load_parts()
     ready = np.zeros(len(rows), dtype=bool)
     if finished is not None:
         ready[finished.index] = True
-    missing = (
-        index[~ready[index]] for index in shards(len(rows), spec.method)
-    )  # an earlier version may have cut other blocks
-    blocks = [index for index in missing if len(index)]
-    reporter.phase("certifying" if spec.kind == "certify" else "attacking")
-    context.local.device = device if device.startswith("cuda") else "cpu"  # certificates need float64
-    executor: Executor = DaskExecutor(row["executor"]) if row["executor"] else context.local
-    pending = PendingEvaluation(reference, spec, rows, blocks, int(ready.sum()))
-    executor.evaluate(pending, workspace.add, reporter.callback)
+    for reference, members in parts:
+        cut = (members[block] for block in shards(len(members), spec.method))
+        missing = (index[~ready[index]] for index in cut)  # an earlier version may have cut other blocks
+        blocks = [index for index in missing if len(index)]
+        pending = PendingEvaluation(reference, spec, rows, blocks, int(ready.sum()))
+        executor.evaluate(pending, workspace.add, reporter.callback)
+        ready[members] = True
     reporter.phase("saving")
     workspace.flush()
     whole = workspace.load_parts()
     if whole is None or not np.array_equal(whole.index, np.arange(len(rows))):
         raise DamagedFile("some finished rows could not be read back; try again")
-    return whole.arrays()
+    return {**whole.arrays(), **more}
 
 
 def _network(spec: NetworkSpec, dataset: Dataset, reporter: Reporter) -> Arrays:
@@ -145,13 +154,20 @@ def _network(spec: NetworkSpec, dataset: Dataset, reporter: Reporter) -> Arrays:
     ).arrays()
 
 
-def _components(context: JobContext, run: str) -> FloatArray:
+def _run_spec(context: JobContext, run: str) -> RunSpec:
+    row = Requests(context.database).get(run)
+    if row is None:
+        raise RunDamaged(run, "the training it needs is not there any more")
+    return RunSpec.from_content(json.loads(row["spec"]))
+
+
+def _model(context: JobContext, run: str) -> LearnedModel:
     sha256 = Queue(context.database).result_sha256(run)
     if sha256 is None:
         raise RunDamaged(run, "the training it needs is computed again")
     path = context.paths.result(run)
     try:
-        return read_arrays(path, sha256)["components"]
+        return LearnedModel.from_arrays(read_arrays(path, sha256))
     except DamagedFile as error:
         set_aside(path, context.paths.damaged)
         raise RunDamaged(run, f"{error}; it was set aside and is computed again") from error

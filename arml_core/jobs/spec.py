@@ -13,7 +13,9 @@ import numpy as np
 from ..attacks import METHODS as ATTACKS
 from ..attacks.boundary import STEPS
 from ..certificates import check_support
-from ..checks import checked_radii, checked_ties
+from ..checks import check_whole, checked_radii, checked_ties
+from ..cross_fitting import DEFAULT_FOLDS
+from ..learners.registry import Gives
 from ..threat import ThreatModel
 from ..vocabulary import question_words, verdicts_at
 from .learners import entry_of, offered
@@ -27,7 +29,8 @@ GIVEN = "given"
 """The learner of a metric that came from elsewhere."""
 
 EvaluationKind = Literal["certify", "attack"]
-PointsPart = Literal["evaluation", "test", "train", "given"]
+PointsPart = Literal["evaluation", "test", "train", "cross", "given"]
+Role = Literal["metric", "references"]
 _SEEDED = ("boundary",)
 _USUAL = {"certify": "votes", "attack": "whitebox"}
 DEFAULT_BUDGET = 1.0
@@ -77,8 +80,39 @@ class RunSpec:
     def from_content(cls, content: Mapping[str, Any]) -> RunSpec:
         return cls(**{name: content[name] for name in ("dataset", "learner", "parameters", "seed", "device")})
 
+    @property
+    def gives(self) -> Gives:
+        """What the training finds: a metric, references, or references that are training rows."""
+        if self.learner == GIVEN:
+            found: Gives = self.parameters.get("gives", "metric")
+            return found
+        entry = offered(self.learner)
+        return "metric" if entry is None else entry.gives
+
+    @property
+    def role(self) -> Role:
+        """The argument of :class:`~arml_core.MahalanobisKNN` that takes the result; scripts name it so, too."""
+        return "metric" if self.gives == "metric" else "references"
+
+    def usual_points(self, n_test: int, n: int | None = None) -> PointsSpec:
+        """The first `n` rows that say how the model does: test rows where there are any, else training rows.
+
+        These are left out of their own vote, or cross-fitted where the model's points were learned from them.
+        """
+        if n_test:
+            return PointsSpec("evaluation", n)
+        return PointsSpec("cross" if self.gives == "references" else "train", n)
+
+    def python_line(self, points: PointsSpec | None = None) -> str:
+        """The line that calls the model `metric` or `references`; for points that are cross-fitted, not fitted yet."""
+        fitted = points is None or points.part != "cross"
+        return f"{self.role} = {self.python() if fitted else self._built()}"
+
     def python(self) -> str:
-        """The call that learns the metric from `X_train` and `y_train`; defaults are left out."""
+        """The call that learns the model from `X_train` and `y_train`; defaults are left out."""
+        return f"{self._built()}.fit(X_train, y_train)"
+
+    def _built(self) -> str:
         entry = offered(self.learner)
         defaults = {} if entry is None else {parameter.name: parameter.default for parameter in entry.parameters}
         changed = {
@@ -86,7 +120,9 @@ class RunSpec:
         }
         options = [*([repr(changed)] if changed else []), f"random_state={self.seed}"]
         options += [f"device={self.device!r}"] if self.device != "auto" else []
-        return f"get_learner({self.learner!r}).build({', '.join(options)}).fit(X_train, y_train)"
+        options += ["image_shape=data.image_shape"] if self.parameters.get("shifts") else []
+        get = "get_learner" if self.gives == "metric" else "get_reference_learner"
+        return f"{get}({self.learner!r}).build({', '.join(options)})"
 
 
 @dataclass(frozen=True)
@@ -94,32 +130,43 @@ class PointsSpec:
     """Which rows are evaluated.
 
     `part` is "evaluation" (the first `n` test rows in the paper's order), "test" (the first `n`, or all, as they
-    stand), "train" (training rows, each left out of its own vote; `n` as before) or "given" (a query file with the
-    content hash `digest`). `labels` says whether the true labels count; without them the classifier's own answer
-    is evaluated.
+    stand), "train" (training rows, each left out of its own vote; `n` as before), "cross" (training rows, each
+    answered by a model learned without it, in `folds` that `seed` draws) or "given" (a query file with the content
+    hash `digest`). `labels` says whether the true labels count; without them the classifier's own answer is evaluated.
     """
 
     part: PointsPart = "evaluation"
     n: int | None = None
     digest: str | None = None
     labels: bool = True
+    folds: int | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.part not in get_args(PointsPart):
-            raise ValueError(f"points must be evaluation, test, train or given; got {self.part!r}")
+            raise ValueError(f"points must be evaluation, test, train, cross or given; got {self.part!r}")
+        if self.part == "cross" and self.folds is None:
+            object.__setattr__(self, "folds", DEFAULT_FOLDS)
+        if self.part == "cross":
+            check_whole("folds", self.folds, 2)
+        elif self.folds is not None or self.seed:
+            raise ValueError("folds and their seed go with cross-fitted points, and only with them")
         if self.n is not None and self.n < 1:
             raise ValueError(f"the number of points must be at least 1; got {self.n}")
         if (self.part == "given") != (self.digest is not None):
             raise ValueError("a digest goes with given points, and only with them")
 
     def content(self) -> dict[str, Any]:
-        return {"part": self.part, "n": self.n, "digest": self.digest, "labels": self.labels}
+        found = {"part": self.part, "n": self.n, "digest": self.digest, "labels": self.labels}
+        return {**found, "folds": self.folds, "seed": self.seed} if self.part == "cross" else found
 
     def python_lines(self, row: int | None = None) -> list[str]:
         """The lines that call these rows, or one of them, `X` and `y`, and training rows themselves `exclude`.
 
-        Given rows are those of a table that was read as `rows`.
+        Given rows are those of a table that was read as `rows`. Cross-fitted rows need no lines: the model has them.
         """
+        if self.part == "cross":
+            return []
         if self.part == "evaluation":
             found = f"data.evaluation({self.n or ''})"
             return [f"X, y = {found}" if self.labels else f"X, y = {found}[0], None"]
@@ -135,7 +182,7 @@ class PointsSpec:
 
 @dataclass(frozen=True)
 class EvaluationSpec:
-    """Radii of a run's metric: (run, K, threat, method, budget, points), and for attacks a seed.
+    """Radii of a run's model: (run, K, threat, method, budget, points), and for attacks a seed.
 
     Without a method, certificates count votes and attacks are white-box. `options` go to the method as they are. `at`
     are the radii at which a search is to find verdicts. `ties` and `target` are those of ``certify`` and ``attack``.
@@ -250,22 +297,31 @@ class EvaluationSpec:
         """The bound that counts: what a certificate proves, what an attack reached."""
         return "lower" if self.kind == "certify" else "upper"
 
-    def python_lines(self) -> list[str]:
-        """The lines that fit the classifier `knn` with the metric `metric` and name the threat model `threat`."""
-        return [
-            f"knn = arml.MahalanobisKNN(n_neighbors={self.n_neighbors}, metric=metric).fit(X_train, y_train)",
-            f"threat = {self.threat.python()}",
-        ]
+    def python_lines(self, role: Role = "metric") -> list[str]:
+        """The lines that fit the classifier `knn` and name the threat model `threat`.
+
+        `role` is what the model is called: `metric`, or `references` (:attr:`RunSpec.role`).
+        """
+        model, points = f"n_neighbors={self.n_neighbors}, {role}={role}", self.points
+        fitted = f"arml.MahalanobisKNN({model}).fit(X_train, y_train)"
+        if points.part == "cross":
+            folds = f"folds={points.folds}, random_state={points.seed}"
+            fitted = f"cross_fit({role}, X_train, y_train, {folds}, n_neighbors={self.n_neighbors})"
+        return [f"knn = {fitted}", f"threat = {self.threat.python()}"]
 
     def python(self) -> str:
         """The call that bounds the radii of `X`, after the lines of the evaluation and of its points."""
         options = [f"method={self.method!r}", "threat=threat"]
+        if self.points.part == "cross":
+            options += [] if self.points.n is None else [f"rows=range({self.points.n})"]
+            options += [] if self.points.labels else ["labels=False"]
         options += ["exclude=exclude"] if self.points.part == "train" else []
         options += [f"budget={self.budget!r}"] if self.budget is not None else []
         options += [f"at={list(self.at)!r}"] if self.at is not None else []
         options += [f"{name}={value!r}" for name, value in (self.options | self.rule()).items()]
         options += [f"random_state={self.seed}"] if self.method in _SEEDED else []
-        return f"knn.{self.kind}(X, y, {', '.join(options)})"
+        rows = [] if self.points.part == "cross" else ["X", "y"]
+        return f"knn.{self.kind}({', '.join([*rows, *options])})"
 
 
 @dataclass(frozen=True)

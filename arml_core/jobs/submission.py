@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from .learners import entry_of
 from .open_store import Store
 from .owners import PUBLIC, Visitor
-from .spec import EvaluationSpec, NetworkSpec, RunSpec, Spec
+from .spec import GIVEN, EvaluationSpec, NetworkSpec, PointsSpec, RunSpec, Spec
 from .store.requests import Request
 
 
@@ -49,15 +50,17 @@ def _evaluation(spec: EvaluationSpec, priority: int, store: Store, visitor: Visi
     run = store.job(spec.run, visitor)
     if run["kind"] != "train":
         raise ValueError(f"job {spec.run} is not a training; certify and attack need one")
+    _check_points(spec.points, RunSpec.from_content(json.loads(run["spec"])))
     scope = run["scope"]
     if spec.points.digest is not None:
         found = store.uploads.find_scope(spec.points.digest, visitor)
         scope = found if found != PUBLIC else scope
     executor = dask_address()
+    crossed = ", cross-fitted" if spec.points.part == "cross" else ""
     return Request(
         spec,
         scope,
-        f"{spec.kind.capitalize()} ({spec.method}, K = {spec.n_neighbors}): {run['title']}",
+        f"{spec.kind.capitalize()} ({spec.method}, K = {spec.n_neighbors}{crossed}): {run['title']}",
         run["dataset"],
         run["dataset_scope"],
         points=spec.points.digest,
@@ -66,3 +69,14 @@ def _evaluation(spec: EvaluationSpec, priority: int, store: Store, visitor: Visi
         accelerated=not executor,
         priority=priority,
     )
+
+
+def _check_points(points: PointsSpec, run: RunSpec) -> None:
+    """Refuse rows that the model was learned from, and what cannot be learned again without some rows."""
+    if points.part == "train" and run.gives == "references":
+        raise ValueError(
+            "these references were learned from the training rows, and a row cannot be left out of them. Ask for "
+            "cross-fitted rows (each answered by references learned without it), or for test rows"
+        )
+    if points.part == "cross" and run.learner == GIVEN:
+        raise ValueError("a model from elsewhere cannot be learned again without some of the rows: no cross-fitting")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..datasets import Dataset
 from ..progress import Callback
@@ -14,10 +15,11 @@ from .executors.dask import ClusterError
 from .executors.dask_training import train_on_gpu
 from .files import Arrays
 from .job_log import log_line
-from .learners import entry_of
+from .learners import new_learner
+from .model import LearnedModel
 from .reporter import Paused, Reporter
 from .spec import RunSpec
-from .workspace import Workspace
+from .workspace import LiveReferences, Workspace
 
 HISTORY_PREFIX = "history_"
 
@@ -31,7 +33,7 @@ def train(
     reporter: Reporter,
     forget_after: Callable[[int], None],
 ) -> Arrays:
-    """The arrays of a run's result: components and history.
+    """The arrays of a run's result: the model and its history.
 
     A learner whose `fit` takes `resume` and whose callback gets ``info["state"]`` (a function that returns plain
     arrays) is checkpointed and continues after a loss; any other starts over with the same seed.
@@ -41,10 +43,10 @@ def train(
         learned = _try_cluster(spec, dataset, executor, reporter)
         if learned is not None:
             return learned
-    learner: Any = entry_of(spec.learner).build(spec.parameters, random_state=spec.seed, device=device)
+    learner = new_learner(spec, device, dataset.image_shape)
     can_resume = "resume" in inspect.signature(learner.fit).parameters
     found = workspace.load_checkpoint() if can_resume else None
-    callback = _with_checkpoints(workspace, reporter)
+    callback = _with_checkpoints(workspace, reporter, np.unique(dataset.y_train))
     step = 0
     if found is not None:
         step, state = found
@@ -58,12 +60,13 @@ def train(
     if found is None:
         forget_after(0)
         learner.fit(dataset.X_train, dataset.y_train, callback=callback)
-    return run_arrays(learner.components_, learner.history_, learner.n_iter_)
+    model = LearnedModel.of(learner, dataset.n_features, dataset.n_classes)
+    return run_arrays(model, learner.history_, learner.n_iter_)
 
 
-def run_arrays(components: Any, history: Mapping[str, Any], n_iter: int) -> Arrays:
+def run_arrays(model: LearnedModel, history: Mapping[str, Any], n_iter: int) -> Arrays:
     """How a run is stored."""
-    arrays: Arrays = {"components": np.asarray(components, dtype=np.float64), "n_iter": np.array(n_iter)}
+    arrays = {**model.arrays(), "n_iter": np.array(n_iter)}
     arrays.update({HISTORY_PREFIX + name: np.asarray(values) for name, values in history.items()})
     return arrays
 
@@ -71,16 +74,21 @@ def run_arrays(components: Any, history: Mapping[str, Any], n_iter: int) -> Arra
 def _try_cluster(spec: RunSpec, dataset: Dataset, executor: str, reporter: Reporter) -> Arrays | None:
     """On the cluster if it has a GPU; None if it has none or does not answer, and the training runs here."""
     try:
-        learned = train_on_gpu(executor, spec, dataset.X_train, dataset.y_train, reporter.callback)
+        learned = train_on_gpu(executor, spec, dataset, reporter.callback)
     except ClusterError as error:
         log_line(f"training here: {error}")
         return None
     return None if learned is None else run_arrays(*learned)
 
 
-def _with_checkpoints(workspace: Workspace, reporter: Reporter) -> Callback:
+def _with_checkpoints(workspace: Workspace, reporter: Reporter, classes: NDArray[Any]) -> Callback:
+    """Progress, checkpoints, and now and then the points that are being learned, for whoever looks on."""
+
     def callback(done: int, total: int, info: Mapping[str, Any]) -> None:
         has_state = callable(info.get("state"))
+        if callable(info.get("references")) and workspace.references_due():
+            points, codes, _ = info["references"]()
+            workspace.save_references(LiveReferences(done, points, classes[codes]))
         try:
             reporter.callback(done, total, info)
         except Paused:

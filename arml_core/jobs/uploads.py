@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..datasets import Dataset, DatasetInfo, Scaling, list_datasets, load_dataset
 from ..datasets.base import content_hash
-from ..numerics.arrays import FloatArray
 from ..progress import Callback
 from .errors import DamagedFile, StoreError, UnknownJob
 from .files import Arrays, read_arrays, set_aside, write_arrays
+from .model import LearnedModel
 from .owners import DAY, PUBLIC, UPLOADS_PER_KEY, Visitor, upload_lifetime
 from .paths import Paths
 from .store.content_table import ContentTable
@@ -63,15 +63,15 @@ class Uploads:
         self._put(digest, scope, "points", "", title, arrays, visitor)
         return digest, scope
 
-    def put_metric(self, components: FloatArray, visitor: Visitor, title: str) -> tuple[str, str]:
-        """Remember a metric that came from elsewhere; returns its hash and scope."""
-        digest, scope = metric_digest(components), visitor.private_scope()
-        self._put(digest, scope, "metric", "", title, {"components": components}, visitor)
+    def put_model(self, model: LearnedModel, visitor: Visitor, title: str) -> tuple[str, str]:
+        """Remember a metric, or references with it, that came from elsewhere; returns its hash and scope."""
+        digest, scope = model_digest(model), visitor.private_scope()
+        self._put(digest, scope, "metric", "", title, model.arrays(), visitor)
         return digest, scope
 
-    def get_metric(self, digest: str, scope: str) -> FloatArray:
-        """The components of a metric that came from elsewhere."""
-        return np.asarray(self._read(self._row(digest, scope, "metric"))["components"], dtype=np.float64)
+    def get_model(self, digest: str, scope: str) -> LearnedModel:
+        """What :meth:`put_model` kept."""
+        return LearnedModel.from_arrays(self._read(self._row(digest, scope, "metric")))
 
     def put_file(self, content: bytes, visitor: Visitor, title: str) -> str:
         """Remember an uploaded file as it came; returns its hash. Its name is a title and nothing else."""
@@ -174,9 +174,9 @@ class Uploads:
             raise DamagedFile(f"{error}. It was set aside; load or upload {row['title']} again") from error
 
 
-def metric_digest(components: FloatArray) -> str:
-    """The hash of a metric that came from elsewhere."""
-    return content_hash([components], ["metric"])
+def model_digest(model: LearnedModel) -> str:
+    """The hash of a metric, or of references with it, that came from elsewhere."""
+    return content_hash(model.arrays().values(), [model.gives])
 
 
 def points_content(X: ArrayLike, y: ArrayLike | None) -> tuple[str, Arrays]:

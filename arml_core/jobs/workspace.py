@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,22 @@ from ..radii import Radii
 from .errors import DamagedFile
 from .files import read_arrays, remove_tree, write_arrays
 from .job_log import log_line
+from .model import LearnedModel
 from .reporter import Pacer
 
 CHECKPOINT_SECONDS = 10.0
 PART_SECONDS = 1.0
+REFERENCES_SECONDS = 2.0
+LIVE = "references.npz"
+
+
+@dataclass(frozen=True)
+class LiveReferences:
+    """The points a training has arrived at after `step`, with their labels."""
+
+    step: int
+    points: NDArray[np.floating]
+    labels: NDArray[Any]
 
 
 class Workspace:
@@ -29,6 +42,7 @@ class Workspace:
         self._folder = folder
         self._checkpoint = Pacer(_seconds("ARML_CHECKPOINT_SECONDS", CHECKPOINT_SECONDS))
         self._parts = Pacer(PART_SECONDS)
+        self._references = Pacer(REFERENCES_SECONDS, at_once=True)
         self._pending: list[Radii] = []
         self._written = 0
 
@@ -54,6 +68,32 @@ class Workspace:
         except (DamagedFile, KeyError) as error:
             if (self._folder / "checkpoint.npz").exists():
                 log_line(f"the checkpoint cannot be used, starting over: {error}")
+            return None
+
+    def references_due(self) -> bool:
+        return self._references.due()
+
+    def save_references(self, live: LiveReferences) -> None:
+        """Keep the points of a training for whoever looks on; only the newest stay, in single precision."""
+        began = time.monotonic()
+        arrays = {"step": np.array(live.step), "points": live.points.astype(np.float32), "labels": live.labels}
+        try:
+            write_arrays(self._folder / LIVE, arrays)
+        except OSError as error:
+            log_line(f"the points after step {live.step} cannot be shown: {error}")
+        self._references.done(time.monotonic() - began)
+
+    def save_fold(self, fold: int, model: LearnedModel) -> None:
+        """Keep the model of a fold, so that a retry need not learn it again."""
+        try:
+            write_arrays(self._folder / f"fold-{fold}.npz", model.arrays())
+        except OSError as error:
+            log_line(f"the model of fold {fold + 1} is not kept: {error}")
+
+    def load_fold(self, fold: int) -> LearnedModel | None:
+        try:
+            return LearnedModel.from_arrays(read_arrays(self._folder / f"fold-{fold}.npz"))
+        except (DamagedFile, KeyError):
             return None
 
     def add(self, radii: Radii) -> None:
@@ -83,6 +123,15 @@ class Workspace:
 
     def remove(self) -> None:
         remove_tree(self._folder)
+
+
+def read_references(folder: Path) -> LiveReferences | None:
+    """The points of a training that is under way; None if there are none yet."""
+    try:
+        arrays = read_arrays(folder / LIVE)
+        return LiveReferences(int(arrays["step"]), arrays["points"], arrays["labels"])
+    except (DamagedFile, KeyError):
+        return None
 
 
 def read_parts(folder: Path) -> list[tuple[int, Radii]]:

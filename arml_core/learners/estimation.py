@@ -2,7 +2,7 @@
 
 The work of each learner is counted in multiplications of matrices and in values touched outside of them, and
 divided by how fast this machine does either. How many iterations a solver needs depends on the data; where it does
-not run a fixed number, a typical one is assumed (see `TYPICAL_ITERATIONS`).
+not run a fixed number, a typical one is assumed (see `arml_core/learners/work.py`).
 """
 
 from __future__ import annotations
@@ -18,18 +18,11 @@ import psutil
 import torch
 
 from ..vocabulary import duration, gigabytes
-from .arml import FULL_BATCH, LARGE_BATCH, epochs_between_rankings
-from .neighbours import BLOCK_BYTES
 from .precision import SMALL_DATA
-from .registry import get_learner
-from .solvers import FULL_SOLVER_LIMIT
+from .registry import LearnerEntry, get_learner
 
 BASE_BYTES = 400 * 2**20
 """Python, torch and scikit-learn themselves."""
-FIRST_STEP = 1.3
-"""Seconds torch takes to get its optimiser ready, once in a process."""
-TYPICAL_ITERATIONS = {"nca": 80, "lmnn": 320, "itml": 600}
-"""Evaluations of the objective (NCA, LMNN) or passes over the pairs (ITML), at most the learner's `max_iter`."""
 
 
 @dataclass(frozen=True)
@@ -52,34 +45,26 @@ class Estimate:
         return f"about {duration(self.seconds)}, {gigabytes(self.memory)} of memory"
 
 
-@dataclass(frozen=True)
-class _Work:
-    """Multiply-adds, values touched outside of matrix products, other seconds, and bytes beyond the data."""
-
-    products: float = 0.0
-    values: float = 0.0
-    seconds: float = 0.0
-    memory: float = 0.0
-
-
 def estimate(
-    learner: str,
+    learner: str | LearnerEntry,
     n_points: int,
     n_features: int,
     n_classes: int,
     parameters: Mapping[str, Any] | None = None,
     rates: Rates | None = None,
 ) -> Estimate:
-    """Time and memory to fit `learner` to data of this size on the CPU of this machine.
+    """Time and memory to fit `learner`, a metric's name or any entry with a `work`, on the CPU of this machine.
 
     Within a factor of 2 of what was measured on the paper's six datasets, for trainings of more than a second.
     """
-    entry = get_learner(learner)
+    entry = get_learner(learner) if isinstance(learner, str) else learner
+    if entry.work is None:
+        raise ValueError(f"there is no estimate for {entry.title}")
     known = {p.name: p.default for p in entry.parameters}
     known.update({name: entry.parameter(name).check(value) for name, value in (parameters or {}).items()})
     speed = rates or measure_rates()
-    work = _WORK[learner](n_points, n_features, n_classes, known)
-    in_float64 = learner in ("itml", "lfda") or n_points * n_features <= SMALL_DATA
+    work = entry.work(n_points, n_features, n_classes, known)
+    in_float64 = work.in_float64 or n_points * n_features <= SMALL_DATA
     seconds = work.products / (speed.float64 if in_float64 else speed.float32) + work.values / speed.values
     data = 8.0 * n_points * n_features * (3 if in_float64 else 2)
     return Estimate(seconds + work.seconds, int(BASE_BYTES + data + work.memory))
@@ -127,81 +112,3 @@ def _seconds(function: Callable[[], Any], clock: Callable[[], float]) -> float:
         function()
         times.append(clock() - started)
     return min(times)
-
-
-def _euclidean(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
-    return _Work()
-
-
-def _arml(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
-    rank, epochs = p["n_components"] or d, p["n_epochs"]
-    if p["objective"] == "unsampled":
-        return _Work(values=6.0 * epochs * n**3 * (c - 1) / c**2, seconds=1e-3 * epochs, memory=64.0 * n * n)
-    batch = min(n, p["batch_size"] or (n if n <= FULL_BATCH else LARGE_BATCH))
-    rankings = -(-epochs // epochs_between_rankings(n, p["batch_size"], p["refresh"]))
-    ranking = batch * n * rank + n * d * rank
-    update = 2 * batch * d * min(d, 2 * rank) + 4 * d * d * rank
-    return _Work(
-        products=rankings * ranking + epochs * update,
-        values=20.0 * rankings * batch * n + 100.0 * epochs * batch * d,
-        seconds=FIRST_STEP + 2e-3 * epochs,
-        memory=_block(batch, n) + 48.0 * batch * d + 64.0 * d * d,
-    )
-
-
-def _block(rows: int, n: int) -> float:
-    """Bytes of a block of distances."""
-    return float(min(BLOCK_BYTES, 8 * rows * n))
-
-
-def _pairwise(n: int, d: int, p: Mapping[str, Any], evaluations: float) -> _Work:
-    """A solver over a pair objective: on all points, or on batches of anchors."""
-    rank = p["n_components"] or d
-    full = p["solver"] != "stochastic" and (p["solver"] != "auto" or n <= FULL_SOLVER_LIMIT)
-    anchors, steps = (n, evaluations) if full else (min(n, p["batch_size"]), p["n_steps"])
-    products = anchors * n * (d + rank) + 2 * n * d * rank + 2 * anchors * d * rank
-    touches = 85.0 if n * d <= SMALL_DATA else 33.0  # float64 or float32
-    return _Work(
-        products=steps * products,
-        values=steps * (touches * anchors * n + 4.0 * n * d),
-        seconds=5e-4 * steps if full else FIRST_STEP + 5e-3 * steps,
-        memory=3.0 * _block(anchors, n) + 16.0 * n * d + 200.0 * d * d,
-    )
-
-
-def _nca(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
-    if p["backend"] == "metric-learn":
-        return _Work(products=3.0 * TYPICAL_ITERATIONS["nca"] * n * n * d, memory=8.0 * 6 * n * n)
-    return _pairwise(n, d, p, min(TYPICAL_ITERATIONS["nca"], p["max_iter"] + 2))
-
-
-def _lmnn(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
-    evaluations = min(TYPICAL_ITERATIONS["lmnn"], p["max_iter"])
-    memory = 8.0 * n * n * 4 if p["backend"] == "metric-learn" else 0.0
-    work = _pairwise(n, d, p, evaluations)
-    targets = n * n / c
-    return _Work(work.products + targets * d, work.values + 20.0 * targets, work.seconds, work.memory + memory)
-
-
-def _itml(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
-    pairs = 2 * (p["n_constraints"] or 20 * c * c)
-    projections = pairs * min(TYPICAL_ITERATIONS["itml"], p["max_iter"])
-    points = min(n, 2 * pairs)
-    return _Work(
-        products=points * points * d,
-        values=2.0 * projections * d * d + 100.0 * points * points,
-        seconds=4e-6 * projections,
-        memory=8.0 * (1.2 * points * points + 4 * pairs * d + 4 * d * d),
-    )
-
-
-def _lfda(n: int, d: int, c: int, p: Mapping[str, Any]) -> _Work:
-    size = n / c
-    return _Work(
-        products=2.5 * c * (2 * size * size * d + 3 * size * d * d) + 40.0 * d**3,
-        values=12.0 * c * size * size,
-        memory=8.0 * (5 * size * size + 2 * n * d + 10 * d * d),
-    )
-
-
-_WORK = {"euclidean": _euclidean, "arml": _arml, "nca": _nca, "lmnn": _lmnn, "itml": _itml, "lfda": _lfda}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .arml import ARML, OBJECTIVES
-from .base import MahalanobisLearner
 from .checks import check_choice, check_int, check_real
 from .euclidean import Euclidean
 from .itml import ITML
@@ -18,8 +17,11 @@ from .metric_learn_backend import BACKENDS
 from .nca import NCA
 from .nca import SOLVERS as NCA_SOLVERS
 from .triplets import LOSSES
+from .work import CountWork, arml_work, euclidean_work, itml_work, lfda_work, lmnn_work, nca_work
 
 Kind = Literal["int", "float", "choice"]
+Gives = Literal["metric", "references", "rows"]
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Parameter:
     """One argument of a learner: its type, range, default and a line of help.
 
     `low` and `high` belong to the range, except that `open_low` leaves `low` itself out. `optional` says that None
-    is allowed too. `advanced` is for everything the paper keeps fixed.
+    is allowed too, `automatic` that "auto" is. `advanced` is for everything the paper keeps fixed.
     """
 
     name: str
@@ -39,12 +41,15 @@ class Parameter:
     choices: tuple[str, ...] = ()
     open_low: bool = False
     optional: bool = False
+    automatic: bool = False
     advanced: bool = True
 
     def check(self, value: Any) -> Any:
         """`value` in the parameter's type; a ValueError with name and value if it is out of range."""
         if value is None and self.optional:
             return None
+        if self.automatic and isinstance(value, str):
+            return self._check_automatic(value)
         if self.kind == "choice":
             return check_choice(self.name, value, self.choices)
         if self.kind == "int":
@@ -52,29 +57,51 @@ class Parameter:
         high = float("inf") if self.high is None else self.high
         return check_real(self.name, value, self.low, high, open_low=self.open_low)
 
+    def _check_automatic(self, value: str) -> str:
+        if value != AUTO:
+            raise ValueError(f"{self.name} must be {self._wanted()}; got {value!r}")
+        return AUTO
+
+    def _wanted(self) -> str:
+        kind = "an integer" if self.kind == "int" else "a number"
+        return f"{kind} or {AUTO!r}" if self.automatic else kind
+
     def parse(self, text: str) -> Any:
-        """The value written as `text`; "none" is None where that is allowed."""
+        """The value written as `text`; "none" is None and "auto" is "auto" where that is allowed."""
         if self.optional and text.lower() == "none":
             return None
+        if self.automatic and text.lower() == AUTO:
+            return AUTO
         try:
             value: Any = {"int": int, "float": float, "choice": str}[self.kind](text)
         except ValueError:
-            kind = "an integer" if self.kind == "int" else "a number"
-            raise ValueError(f"{self.name} must be {kind}; got {text!r}") from None
+            raise ValueError(f"{self.name} must be {self._wanted()}; got {text!r}") from None
         return self.check(value)
 
 
 @dataclass(frozen=True)
 class LearnerEntry:
-    """A learner: its short name, its title in tables, what it does, its class and parameters."""
+    """A learner: its short name, its title in tables, what it does, its class and parameters.
+
+    `gives` is what `fit` finds: a metric; "references", the points to compare with, perhaps with a metric; or "rows",
+    references that are training rows. `on_images` says that its class takes an `image_shape`. `work` counts what a
+    training takes, None where that is not known.
+    """
 
     name: str
     title: str
     summary: str
-    learner: type[MahalanobisLearner]
+    learner: type[Any]
     parameters: tuple[Parameter, ...] = ()
     seeded: bool = True
     on_device: bool = False
+    gives: Gives = "metric"
+    on_images: bool = False
+    work: CountWork | None = None
+
+    @property
+    def gives_references(self) -> bool:
+        return self.gives != "metric"
 
     def parameter(self, name: str) -> Parameter:
         for parameter in self.parameters:
@@ -84,14 +111,24 @@ class LearnerEntry:
         raise ValueError(f"{self.title} has no parameter {name!r}; it has {known}")
 
     def build(
-        self, parameters: Mapping[str, Any] | None = None, *, random_state: int | None = None, device: str = "auto"
-    ) -> MahalanobisLearner:
-        """An unfitted learner; parameters that are not given keep their defaults."""
+        self,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        random_state: int | None = None,
+        device: str = "auto",
+        image_shape: tuple[int, int] | None = None,
+    ) -> Any:
+        """An unfitted learner; parameters that are not given keep their defaults.
+
+        `image_shape` is that of the rows, where they are images, for learners that make use of it.
+        """
         checked = {name: self.parameter(name).check(value) for name, value in (parameters or {}).items()}
         if self.seeded:
             checked["random_state"] = random_state
         if self.on_device:
             checked["device"] = device
+        if self.on_images:
+            checked["image_shape"] = image_shape
         return self.learner(**checked)
 
 
@@ -109,7 +146,14 @@ def _stochastic(step: str) -> tuple[Parameter, ...]:
 
 
 _ENTRIES = (
-    LearnerEntry("euclidean", "Euclidean", "No learning: every feature counts the same.", Euclidean, seeded=False),
+    LearnerEntry(
+        "euclidean",
+        "Euclidean",
+        "No learning: every feature counts the same.",
+        Euclidean,
+        seeded=False,
+        work=euclidean_work,
+    ),
     LearnerEntry(
         "nca",
         "NCA",
@@ -124,6 +168,7 @@ _ENTRIES = (
             _BACKEND,
         ),
         on_device=True,
+        work=nca_work,
     ),
     LearnerEntry(
         "lmnn",
@@ -144,6 +189,7 @@ _ENTRIES = (
             _BACKEND,
         ),
         on_device=True,
+        work=lmnn_work,
     ),
     LearnerEntry(
         "itml",
@@ -157,6 +203,7 @@ _ENTRIES = (
             Parameter("n_constraints", "int", None, "Pairs of each kind; none: 20 · classes².", low=1, optional=True),
             _BACKEND,
         ),
+        work=itml_work,
     ),
     LearnerEntry(
         "lfda",
@@ -177,6 +224,7 @@ _ENTRIES = (
             _BACKEND,
         ),
         seeded=False,
+        work=lfda_work,
     ),
     LearnerEntry(
         "arml",
@@ -199,6 +247,7 @@ _ENTRIES = (
             Parameter("patience", "int", 50, "Epochs without progress before an early stop.", low=1),
         ),
         on_device=True,
+        work=arml_work,
     ),
 )
 

@@ -1,4 +1,7 @@
-"""Save a metric to one file and load it back; take in a plain matrix M from .npz or .csv. Nothing is unpickled."""
+"""Save a metric, with references where it has any, to one file and load it back; take in a plain M from .npz or .csv.
+
+Nothing is unpickled.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,26 @@ import csv
 import io
 import json
 import os
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..atomic_write import atomic_write
 from ..metric import Metric, as_metric
 from ..npz import TooLarge, read_npz
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import FloatArray, IntArray
 from ..untrusted import shortened
 
 FORMAT = "arml-metric"
-FORMAT_VERSION = 1
+METRIC_ALONE, WITH_REFERENCES = 1, 2
+"""Format versions: a program that knows no references must not take such a file for a metric."""
 MAX_FEATURES = 10_000
+REFERENCES_BYTES = 2**29
 CSV_BYTES = 32
 """No number needs more in a table: sign, 17 digits, exponent and what parts it from the next."""
 
@@ -30,12 +37,18 @@ CSV_BYTES = 32
 class SavedMetric:
     """A metric from a file with what is known about it; usable wherever a fitted learner is.
 
-    `info` holds "learner", "parameters", "dataset", "fingerprint", "seed" and "version" as saved; it is empty for a
-    plain matrix.
+    With `references_` it is to be handed to ``MahalanobisKNN(references=…)``, else to ``metric=``. They are None where
+    the file holds a metric alone, `reference_rows_` also where they are no training rows.
+
+    `info` holds "learner", "parameters", "dataset", "fingerprint", "seed" and "version" as saved, and "class_names"
+    where they were given; it is empty for a plain matrix.
     """
 
     metric: Metric
     info: dict[str, Any] = field(default_factory=dict)
+    references_: FloatArray | None = None
+    reference_labels_: NDArray[Any] | None = None
+    reference_rows_: IntArray | None = None
 
     @property
     def components_(self) -> FloatArray:
@@ -43,6 +56,13 @@ class SavedMetric:
 
     def get_mahalanobis_matrix(self) -> FloatArray:
         return self.metric.matrix()
+
+    def check_classes(self, class_names: Sequence[str]) -> None:
+        """Refuse data whose classes are not those the references were learned for; a metric alone fits any."""
+        known = self.info.get("class_names")
+        if self.references_ is not None and known is not None and list(known) != list(class_names):
+            own, other = (shortened(", ".join(map(str, names))) for names in (known, class_names))
+            raise ValueError(f"its references are of the classes {own}; the data has {other}")
 
 
 def save_metric(
@@ -54,10 +74,12 @@ def save_metric(
     dataset: str | None = None,
     fingerprint: str | None = None,
     seed: int | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> None:
     """Write a metric (a fitted learner, a :class:`Metric` or a PSD matrix) to `path`, whole or not at all.
 
-    The name and the parameters of a learner are taken from it unless given.
+    What has ``references_`` is written with them. The name and the parameters of a learner are taken from it unless
+    given. `class_names` are what the labels 0, 1, … of references stand for.
     """
     from .. import __version__
 
@@ -65,21 +87,45 @@ def save_metric(
         learner = learner or type(metric).__name__
         parameters = parameters if parameters is not None else metric.get_params()
         seed = seed if seed is not None else _plain(metric.get_params().get("random_state"))
-    components = as_metric(metric, _width(metric)).components
+    arrays = _reference_arrays(metric)
     info = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": WITH_REFERENCES if arrays else METRIC_ALONE,
         "version": __version__,
         "learner": learner,
         "parameters": {name: _plain(value) for name, value in (parameters or {}).items()},
         "dataset": dataset,
         "fingerprint": fingerprint,
         "seed": seed,
+        **({} if class_names is None else {"class_names": list(class_names)}),
     }
+    arrays["components"] = _components(metric)
+    arrays["info"] = np.array(json.dumps(info, ensure_ascii=False))
     buffer = io.BytesIO()
-    text = np.array(json.dumps(info, ensure_ascii=False))
-    np.savez_compressed(buffer, allow_pickle=False, components=components, info=text)
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
     atomic_write(Path(path), buffer.getbuffer())
+
+
+def _components(metric: Any) -> FloatArray:
+    """G; that of the Euclidean metric for references that were learned with none."""
+    if getattr(metric, "references_", None) is None:
+        return as_metric(metric, _width(metric)).components
+    learned = metric.components_
+    return Metric.identity(metric.references_.shape[1]).components if learned is None else np.asarray(learned)
+
+
+def _reference_arrays(metric: Any) -> dict[str, NDArray[Any]]:
+    points = getattr(metric, "references_", None)
+    if points is None:
+        return {}
+    labels = np.asarray(metric.reference_labels_)
+    if labels.dtype == object:
+        if not all(isinstance(label, str) for label in labels):
+            raise ValueError("labels of references must be numbers or text to be saved; these are Python objects")
+        labels = labels.astype(str)
+    arrays = {"references": np.asarray(points, dtype=np.float64), "reference_labels": labels}
+    rows = getattr(metric, "reference_rows_", None)
+    return arrays if rows is None else {**arrays, "reference_rows": np.asarray(rows, dtype=np.int64)}
 
 
 def load_metric(path: str | os.PathLike[str], n_features: int | None = None) -> SavedMetric:
@@ -87,7 +133,7 @@ def load_metric(path: str | os.PathLike[str], n_features: int | None = None) -> 
 
     Raises ValueError, with the file's name and what is wrong, for a file that is damaged, foreign, not a metric
     (not square, symmetric and positive semi-definite) or not for `n_features` features. What is far too large for that
-    many is refused before it is unpacked.
+    many is refused before it is unpacked; references may take 512 MB.
     """
     file = Path(path)
     try:
@@ -103,8 +149,9 @@ def load_metric(path: str | os.PathLike[str], n_features: int | None = None) -> 
 
 
 def _read_npz(file: Path, most: int) -> SavedMetric:
+    limit = 16 * most**2 + 2**20
     try:
-        arrays = read_npz(file, 16 * most**2 + 2**20)
+        arrays = read_npz(file, limit + REFERENCES_BYTES if _has_references(file) else limit)
     except TooLarge as error:
         raise ValueError(f"it unpacks to {error.size / 2**20:.0f} MB; that is too large for {most} features") from error
     if "info" in arrays:
@@ -115,6 +162,14 @@ def _read_npz(file: Path, most: int) -> SavedMetric:
     return SavedMetric(Metric.from_matrix(_numbers(arrays[matrices[0]])))
 
 
+def _has_references(file: Path) -> bool:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return "references.npy" in archive.namelist()
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError):
+        return False  # reading it will say why
+
+
 def _read_saved(arrays: Mapping[str, Any]) -> SavedMetric:
     try:
         info = json.loads(str(arrays["info"]))
@@ -122,12 +177,44 @@ def _read_saved(arrays: Mapping[str, Any]) -> SavedMetric:
         raise ValueError("its description is not JSON; the file was not written by this program") from error
     if not isinstance(info, dict) or info.get("format") != FORMAT or "components" not in arrays:
         raise ValueError("it is not a saved metric of this program")
-    if info.get("format_version") != FORMAT_VERSION:
+    version = info.get("format_version")
+    if version not in (METRIC_ALONE, WITH_REFERENCES):
         raise ValueError(
-            f"it has format {shortened(info.get('format_version'))}; this program reads format {FORMAT_VERSION}. "
+            f"it has format {shortened(version)}; this program reads formats {METRIC_ALONE} and {WITH_REFERENCES}. "
             f"It was written by version {shortened(info.get('version'))}"
         )
-    return SavedMetric(Metric.from_components(_numbers(arrays["components"])), info)
+    metric = Metric.from_components(_numbers(arrays["components"]))
+    if version == METRIC_ALONE:
+        return SavedMetric(metric, info)
+    return SavedMetric(metric, info, *_read_references(arrays, metric.n_features))
+
+
+def _read_references(
+    arrays: Mapping[str, NDArray[Any]], width: int
+) -> tuple[FloatArray, NDArray[Any], IntArray | None]:
+    """Points, labels and rows; a ValueError for what no classifier can compare with."""
+    missing = [name for name in ("references", "reference_labels") if name not in arrays]
+    if missing:
+        raise ValueError(f"it has no array {missing[0]}")
+    points, labels, rows = _numbers(arrays["references"]), arrays["reference_labels"], arrays.get("reference_rows")
+    if points.ndim != 2 or len(points) == 0 or points.shape[1] != width:
+        raise ValueError(f"its references have shape {shortened(points.shape)}; they need rows of {width} features")
+    if not np.isfinite(points).all():
+        raise ValueError("its references have a value that is not finite")
+    if labels.shape != (len(points),) or labels.dtype.kind not in "biufU":
+        raise ValueError(
+            f"its labels are {shortened(labels.dtype)} of shape {shortened(labels.shape)}; "
+            f"it needs {len(points)} numbers or texts"
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("one of its labels is not finite")
+    if rows is None:
+        return points, labels, None
+    if rows.shape != (len(points),) or rows.dtype.kind not in "iu" or (rows < 0).any():
+        raise ValueError("its reference_rows are no places in a training set")
+    if len(np.unique(rows)) < len(rows):
+        raise ValueError("two of its references are the same training row")
+    return points, labels, rows.astype(np.intp)
 
 
 def _read_csv(file: Path, most: int) -> SavedMetric:

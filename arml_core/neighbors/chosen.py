@@ -36,11 +36,8 @@ def chosen_references(references: Any, metric: Any, x: NDArray[np.floating], lab
     if isinstance(references, tuple):
         return _given(references, as_metric(metric, width), width)
     learner = references
-    if not hasattr(learner, "fit") and not hasattr(learner, "references_"):
-        raise ValueError(
-            f"references must be None, (points, labels) or a learner of references; got {type(references).__name__}"
-        )
-    if not hasattr(learner, "references_"):
+    if getattr(learner, "references_", None) is None:
+        _check_learner(learner)
         learner = clone(learner)
         learner.fit(x, labels, metric=metric)
     if learner.components_ is not None:
@@ -50,6 +47,23 @@ def chosen_references(references: Any, metric: Any, x: NDArray[np.floating], lab
     points, point_labels = learner.references_, learner.reference_labels_
     found = _given((points, point_labels), as_metric(metric, width), width)
     return ChosenReferences(found.points, found.labels, found.metric, learner, _kept_rows(learner, x))
+
+
+def classifier_arguments(model: Any) -> dict[str, Any]:
+    """How a model that was learned or read from a file is handed to :class:`~arml_core.MahalanobisKNN`.
+
+    As `references` if it has any, else as `metric`; None is the Euclidean metric.
+    """
+    return {"metric" if getattr(model, "references_", None) is None else "references": model}
+
+
+def _check_learner(learner: Any) -> None:
+    if hasattr(learner, "transform") or (hasattr(learner, "components_") and not hasattr(learner, "fit")):
+        raise ValueError("this is a metric without references: give it as metric=")
+    if not hasattr(learner, "fit"):
+        raise ValueError(
+            f"references must be None, (points, labels) or a learner of references; got {type(learner).__name__}"
+        )
 
 
 def _kept_rows(learner: Any, x: NDArray[np.floating]) -> IntArray | None:

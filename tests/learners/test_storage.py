@@ -138,7 +138,7 @@ def info(**changes) -> np.ndarray:
         ({"components": M, "info": np.array("[1]")}, "not a saved metric"),
         ({"components": M, "info": info(format="other")}, "not a saved metric"),
         ({"M": M, "info": info()}, "not a saved metric"),
-        ({"components": M, "info": info(format_version=2)}, "has format 2; this program reads format 1"),
+        ({"components": M, "info": info(format_version=3)}, "has format 3; this program reads formats 1 and 2"),
         ({"components": np.array([[np.nan]]), "info": info()}, "not finite"),
     ],
 )

@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...datasets import Dataset
 from ...errors import Cancelled
-from ...metric import Metric
 from ...numerics.arrays import FloatArray
 from ...progress import Callback
-from ..learners import entry_of
+from ..learners import new_learner
+from ..model import LearnedModel
 from ..spec import RunSpec
 from .dask import TICK_SECONDS, StopCheck, connect, tell_to_stop
 
 REPORT_SECONDS = 0.25
-Learned = tuple[FloatArray, dict[str, FloatArray], int]
-"""Components, history, number of iterations."""
+Learned = tuple[LearnedModel, dict[str, FloatArray], int]
+"""The model, its history, the number of iterations."""
 
 
-def train_on_gpu(address: str, spec: RunSpec, X: NDArray[Any], y: NDArray[Any], callback: Callback) -> Learned | None:
+def train_on_gpu(address: str, spec: RunSpec, dataset: Dataset, callback: Callback) -> Learned | None:
     """Train on the cluster; None if none of its machines offers a GPU.
 
     If the machine is lost, dask starts the training anew on another; the seed makes it the same training.
@@ -35,8 +36,9 @@ def train_on_gpu(address: str, spec: RunSpec, X: NDArray[Any], y: NDArray[Any], 
         topic = f"arml-progress-{uuid.uuid4().hex}"
         news: list[tuple[float, dict[str, Any]]] = []
         client.subscribe_topic(topic, news.append)
-        data = client.scatter((X, y), hash=False)
-        future = client.submit(_train, data, spec, topic, resources={"GPU": 1}, pure=False)
+        data = client.scatter((dataset.X_train, dataset.y_train), hash=False)
+        about = (dataset.n_features, dataset.n_classes, dataset.image_shape)
+        future = client.submit(_train, data, about, spec, topic, resources={"GPU": 1}, pure=False)
         try:
             last = (0, 0)
             while not future.done():
@@ -64,7 +66,12 @@ def _pass_on(report: Mapping[str, Any], callback: Callback) -> tuple[int, int]:
     return report["done"], report["total"]
 
 
-def _train(data: tuple[NDArray[Any], NDArray[Any]], spec: RunSpec, topic: str) -> Learned:
+def _train(
+    data: tuple[NDArray[Any], NDArray[Any]],
+    about: tuple[int, int, tuple[int, int] | None],
+    spec: RunSpec,
+    topic: str,
+) -> Learned:
     """Runs on the machine with the GPU."""
     from distributed import get_worker
 
@@ -79,7 +86,8 @@ def _train(data: tuple[NDArray[Any], NDArray[Any]], spec: RunSpec, topic: str) -
             numbers = {name: float(value) for name, value in info.items() if isinstance(value, int | float)}
             log(topic, {"done": done, "total": total, "numbers": numbers})
 
-    learner = entry_of(spec.learner).build(spec.parameters, random_state=spec.seed, device=spec.device)
+    n_features, n_classes, image_shape = about
+    learner = new_learner(spec, spec.device, image_shape)
     learner.fit(*data, callback=callback)
-    metric = Metric.from_components(learner.components_)
-    return metric.components, {name: np.asarray(values) for name, values in learner.history_.items()}, learner.n_iter_
+    model = LearnedModel.of(learner, n_features, n_classes)
+    return model, {name: np.asarray(values) for name, values in learner.history_.items()}, learner.n_iter_

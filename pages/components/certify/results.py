@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import arml_core as arml
 from arml_core.datasets import Dataset
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, RunSpec
-from arml_core.jobs.uploads import metric_digest
+from arml_core.jobs.uploads import model_digest
 from arml_core.radii import Radii
 from arml_core.report import CertifiedTable, Flips, counterfactuals
 
@@ -112,7 +112,7 @@ def _is_run_of(job: JobStatus, client: Client, view: CertifyView, prepared: Prep
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _metric_digest(run: str, owner: str) -> str:
     """Cached for each owner, as files are."""
-    return metric_digest(read_client().run(run).components_)
+    return model_digest(read_client().run(run))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from arml_core.device import device_name, list_devices
 from arml_core.jobs import StoreError
 from arml_core.jobs.learners import entries, entry_of, entry_problems
 from arml_core.learners.estimation import memory_available
-from arml_core.learners.registry import LearnerEntry, Parameter
+from arml_core.learners.registry import AUTO, LearnerEntry, Parameter
 from arml_core.vocabulary import duration, gigabytes, parameter_label
 
 from ..markdown import escaped
@@ -149,7 +149,7 @@ def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -
     name = f"p_{method}_{parameter.name}"
     label = parameter_label(parameter.name)
     shared: dict[str, Any] = {
-        "key": WIDGETS.key(name, value),
+        "key": WIDGETS.key(name, None if parameter.automatic and value == AUTO else value),
         "on_change": _set_parameter,
         "args": (method, parameter.name),
         "help": parameter.help,
@@ -165,7 +165,7 @@ def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -
         max_value=kind(LARGEST_SETTING if parameter.high is None else parameter.high),
         step=1 if whole else 0.001,
         format="%d" if whole else "%g",
-        placeholder="automatic" if parameter.optional else None,
+        placeholder="automatic" if parameter.optional or parameter.automatic else None,
         **shared,
     )
     try:
@@ -178,7 +178,7 @@ def _set_parameter(method: str, name: str) -> None:
     value = WIDGETS.value(f"p_{method}_{name}")
     parameter = entry_of(method).parameter(name)
     if value is None and not parameter.optional:
-        value = parameter.default
+        value = AUTO if parameter.automatic else parameter.default
     CHOICES.update(settings=with_setting(CHOICES.current(), method, name, value))
 
 

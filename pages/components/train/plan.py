@@ -10,7 +10,7 @@ from arml_core.jobs import Client, JobStatus, RunSpec
 from arml_core.jobs.capacity import Limits
 from arml_core.jobs.learners import entry_of
 from arml_core.learners.estimation import Estimate, estimate, refusal
-from arml_core.learners.registry import LEARNERS, LearnerEntry
+from arml_core.learners.registry import LearnerEntry
 from arml_core.vocabulary import duration, gigabytes
 
 from .choices import TrainView, parameters_of
@@ -103,8 +103,8 @@ def _training(dataset: DatasetOption, method: str, view: TrainView, available: i
     entry = entry_of(method)
     parameters = {name: entry.parameter(name).check(value) for name, value in parameters_of(view, method).items()}
     cost = None
-    if method in LEARNERS:
-        cost = estimate(method, dataset.n_train, dataset.n_features, dataset.n_classes, parameters)
+    if entry.work is not None:
+        cost = estimate(entry, dataset.n_train, dataset.n_features, dataset.n_classes, parameters)
     seeds = view.seeds if entry.seeded else view.seeds[:1]
     return PlannedTraining(dataset, entry, parameters, seeds, cost, None if cost is None else refusal(cost, available))
 

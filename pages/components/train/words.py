@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arml_core.comparison import OWN_ANSWERS
 from arml_core.jobs import EvaluationSpec
-from arml_core.vocabulary import METHOD_WORDS
+from arml_core.vocabulary import METHOD_WORDS, cross_fitted_words
 
 
 def evaluation_words(spec: EvaluationSpec) -> str:
@@ -19,6 +19,7 @@ def setting_words(spec: EvaluationSpec) -> str:
         "evaluation": "test points",
         "test": "test points in their own order",
         "train": "training points, each left out",
+        "cross": f"training points, {cross_fitted_words(spec.points.folds, spec.points.seed)}",
     }
     some = "all" if spec.points.n is None else f"{spec.points.n:,}"
     points = "rows of a file" if spec.points.part == "given" else f"{some} {rows[spec.points.part]}"

@@ -1,0 +1,77 @@
+"""The work of learning references in numbers; see `arml_core/learners/work.py`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..learners.work import FIRST_STEP, Work
+from .close_pairs import BLOCK_ROWS
+from .deciding_triplets import OTHERS, OWN
+from .gmlvq import BATCH as GMLVQ_BATCH
+from .gmlvq import FEWEST_STEPS as GMLVQ_FEWEST_STEPS
+from .kmeans import prototypes_per_class
+from .robust import BATCH, FEWEST_STEPS, START_CENTRES
+
+CENTRE_PASSES = 30
+"""Passes of k-means over the rows of a class."""
+
+
+def _centres(n: int, d: int, c: int, n_prototypes: Any) -> tuple[Work, int]:
+    """k-means in each class, and how many centres there are in all."""
+    size = max(1, n // c)
+    count = prototypes_per_class(n_prototypes, size)
+    products = CENTRE_PASSES * n * count * d
+    return Work(products=products, values=4.0 * CENTRE_PASSES * n * count, seconds=0.02 * c), c * count
+
+
+def kmeans_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
+    return _centres(n, d, c, p["n_prototypes"])[0]
+
+
+def _steps(n: int, n_epochs: int, batch: int, fewest: int) -> int:
+    a_pass = math.ceil(n / batch)
+    return max(n_epochs, math.ceil(fewest / a_pass)) * a_pass
+
+
+def robust_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
+    start, count = _centres(n, d, c, p["n_prototypes"])
+    judged, _ = _centres(n, d, c, START_CENTRES)
+    learned = p["metric"] == "learned"
+    rank = (p["n_components"] or d) if learned else 0
+    steps, batch = _steps(n, p["n_epochs"], BATCH, FEWEST_STEPS), min(n, BATCH)
+    pairs = min(OWN, count) * min(OTHERS, count)
+    products = (batch * count + count * count) * d + rank * d * (7 * batch + 2 * count)
+    values = batch * (30.0 * count + 20.0 * pairs + 40.0 * d) + 3.0 * count * count + 20.0 * (count + rank) * d
+    return Work(
+        products=start.products + judged.products + steps * products,
+        values=start.values + judged.values + steps * values,
+        seconds=FIRST_STEP + start.seconds + judged.seconds + 2e-3 * steps,
+        memory=8.0 * (batch * (6 * count + 8 * pairs + 8 * d) + 3 * count * count + 8 * (count + rank) * d),
+    )
+
+
+def gmlvq_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
+    start, count = _centres(n, d, c, p["n_prototypes"])
+    rank = p["n_components"] or d
+    steps, batch = _steps(n, p["n_epochs"], GMLVQ_BATCH, GMLVQ_FEWEST_STEPS), min(n, GMLVQ_BATCH)
+    products = batch * count * rank + rank * d * (7 * batch + count)
+    values = 12.0 * batch * count + 40.0 * batch * d + 20.0 * (count + rank) * d
+    return Work(
+        products=start.products + steps * products,
+        values=start.values + steps * values,
+        seconds=FIRST_STEP + start.seconds + 1e-3 * steps,
+        memory=8.0 * (batch * (6 * count + 8 * d) + 8 * (count + rank) * d),
+    )
+
+
+def pruning_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
+    pairs = n * n / 2
+    exact = p["norm"] != "l2"
+    return Work(
+        products=0.0 if exact else 1.5 * pairs * d,
+        values=15.0 * pairs + (2.0 * pairs * d if exact else 0.0),
+        memory=8.0 * (8 * min(n, BLOCK_ROWS) ** 2 + n * d),
+        in_float64=True,
+    )
