@@ -15,8 +15,10 @@ from sklearn.datasets import load_iris
 
 from arml_core import MahalanobisKNN, ThreatModel, robust_error
 from arml_core.cli import COMMANDS, build_parser, main
-from arml_core.cli.common_arguments import summary
+from arml_core.cli.common_arguments import load_data, summary
 from arml_core.datasets import load_dataset, read_dataset
+from arml_core.learners.storage import save_metric
+from arml_core.references import KMeansPrototypes
 from tests.more import more
 
 ROOT = Path(__file__).parents[1]
@@ -53,6 +55,40 @@ def test_ties_and_a_target_reach_the_engine(capsys):
     assert {row["becomes"] for row in rows} == {data.class_names[2]}
     assert main(["certify", "iris", "--target", "tulip"]) != 0
     assert "there is no class 'tulip'" in capsys.readouterr().err
+
+
+def test_references_from_a_file_are_compared_with(tmp_path, capsys):
+    data, path = load_dataset("iris"), tmp_path / "m.npz"
+    learner = KMeansPrototypes(2, random_state=0).fit(data.X_train, data.y_train)
+    about = {"fingerprint": data.fingerprint, "class_names": data.class_names}
+    save_metric(path, learner, **about)
+    assert main(["certify", "iris", "--metric", str(path), "--method", "exact"]) == 0
+    knn = MahalanobisKNN(references=learner).fit(data.X_train, data.y_train)
+    expected = knn.certify(data.X_test, data.y_test, method="exact")
+    found = [float(row["lower"]) for row in read_rows(capsys.readouterr().out)]
+    np.testing.assert_array_equal(found, expected.lower)
+    assert main(["attack", "iris", "--metric", str(path), "--points", "5"]) == 0
+    assert all(
+        float(r["upper"]) >= low for r, low in zip(read_rows(capsys.readouterr().out), expected.lower, strict=False)
+    )
+    save_metric(path, learner, **about | {"class_names": ("a", "b", "c")})
+    assert main(["certify", "iris", "--metric", str(path)]) != 0
+    assert "its references are of the classes a, b, c; the data has setosa" in capsys.readouterr().err
+
+
+def test_references_do_not_judge_the_rows_they_were_learned_from(tmp_path, capsys):
+    x, y = load_iris(return_X_y=True)
+    np.savez(tmp_path / "flowers.npz", X=x, y=y)
+    data = load_data(str(tmp_path / "flowers.npz"), None, "minmax")
+    learner = KMeansPrototypes(2, random_state=0).fit(data.X_train, data.y_train)
+    asked = ["certify", str(tmp_path / "flowers.npz"), "--metric", str(tmp_path / "m.npz")]
+    for fingerprint in (data.fingerprint, None):
+        save_metric(tmp_path / "m.npz", learner, fingerprint=fingerprint)
+        assert main(asked) != 0
+        assert "these references are no training rows" in capsys.readouterr().err
+    save_metric(tmp_path / "m.npz", learner, fingerprint="another")
+    assert main(asked) == 0
+    assert len(read_rows(capsys.readouterr().out)) == len(x)
 
 
 def test_an_archive_without_a_test_part_is_certified_leave_one_out(tmp_path):
