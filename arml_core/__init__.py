@@ -30,6 +30,7 @@ _HOME = {
     "Radii": "radii",
     "RobustPrototypes": "references",
     "ThreatModel": "threat",
+    "TrainingChanges": "certificates.training_rows",
     "cross_fit": "cross_fitting",
     "dkw_band": "curves",
     "list_datasets": "datasets",
@@ -42,6 +43,7 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from .certificates.training_rows import TrainingChanges
     from .cross_fitting import cross_fit
     from .curves import dkw_band, robust_error, robust_error_curve
     from .datasets import list_datasets, load_dataset, read_dataset
@@ -74,6 +76,7 @@ __all__ = [
     "Radii",
     "RobustPrototypes",
     "ThreatModel",
+    "TrainingChanges",
     "cross_fit",
     "dkw_band",
     "list_datasets",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -17,6 +17,7 @@ from .attacks import METHODS as ATTACKS
 from .attacks import attack_point, boundary_attack, whitebox_attack
 from .attacks.boundary import STEPS as BOUNDARY_STEPS
 from .certificates import Triplets, check_support, exact_radius, search_radius, triplet_bound
+from .certificates.training_rows import TrainingChanges, rows_to_relabel, rows_to_remove_or_add
 from .checks import (
     check_class_sizes,
     check_k,
@@ -31,11 +32,11 @@ from .device import device_for_certificates
 from .neighbors.chosen import chosen_references, excluded_references
 from .neighbors.point_set import PointSet
 from .neighbors.prepared import PreparedReferences
-from .neighbors.vote import FlipRule, possible_winners
+from .neighbors.vote import FlipRule, possible_winners, winner
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .numerics.precision import in_full_precision
 from .numerics.threads import one_thread_per_operation, threads_for
-from .progress import Callback, report
+from .progress import Callback, none_done
 from .radii import Radii, at_most_upper
 from .threat import ResolvedThreat, ThreatModel
 from .untrusted import shortened
@@ -154,7 +155,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = x.copy()  # what the caller does to X later must not reach a certificate
         chosen = chosen_references(self.references, self.metric, x, labels)
         codes = codes if self.references is None else checked_labels(chosen.labels, len(chosen.points), self.classes_)
-        check_k(self.n_neighbors, len(chosen.points), "training rows" if self.references is None else "references")
+        self._check_k(self.n_neighbors, len(chosen.points))
         self.metric_, self.reference_learner_ = chosen.metric, chosen.learner
         self.references_, self.reference_labels_ = chosen.points, self.classes_[codes]
         self._row_of_reference, self._n_train = chosen.rows, len(x)
@@ -205,7 +206,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = self._checked_points(X)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         left_out = self._left_out(exclude, len(x))
-        check_k(k, len(self._references) - (0 if left_out is None else left_out.shape[1]))
+        self._check_k(k, len(self._references) - (0 if left_out is None else left_out.shape[1]))
         return self._references.nearest(x.astype(np.float64), k, left_out, callback, threads_for(self.n_jobs))
 
     @in_full_precision
@@ -331,6 +332,50 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = replace(asked.unattacked(np.zeros(len(points))), upper=upper, adversarial=adversarial)
         return replace(asked.with_settled(found, self.classes_), method=method, threat=threat, settings=settings)
 
+    @in_full_precision
+    @one_thread_per_operation
+    def certify_training(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        exclude: ArrayLike | Sequence[ArrayLike] | None = None,
+        callback: Callback | None = None,
+    ) -> TrainingChanges:
+        """How many training rows must be removed, added or relabelled before the answer of each row of X can change.
+
+        The three numbers are exact, with the metric and the scaling held fixed also where they were learned from the
+        rows in question, and so is which rows were kept where `references` are some of them: then the kept rows are
+        counted. Ties are decided as in :meth:`predict`; added rows come first among equal distances, as if they stood
+        before all others. Labels are those of ``classes_``, also where a class loses its last row.
+
+        Parameters
+        ----------
+        y : the true labels; where the answer is another one, all three numbers are 0. Without `y` the classifier's own
+            answer is to be kept.
+        exclude, callback : as in :meth:`certify`.
+        """
+        check_is_fitted(self)
+        if self.references is not None and self._row_of_reference is None:
+            raise ValueError(
+                "these references are no training rows, so wrong training rows cannot be counted: they were learned or "
+                "given. Use references=None, or references that keep some of the rows"
+            )
+        x = self._checked_points(X)
+        left_out, threads = self._left_out(exclude, len(x)), threads_for(self.n_jobs)
+        votes = self._references.votes(x, self.n_neighbors, left_out, none_done(callback), threads)
+        predicted = winner(votes)
+        correct = predicted == (predicted if y is None else checked_labels(y, len(x), self.classes_))
+        asked = _AskedPoints(
+            PointSet(self._references, self.n_neighbors, x, predicted, left_out, threads), predicted, correct, correct
+        )
+        removed, added, relabelled = (np.zeros(len(x)) for _ in range(3))
+        removed[correct], added[correct] = rows_to_remove_or_add(asked.kept(), asked.progress(callback))
+        relabelled[correct] = rows_to_relabel(votes[correct], predicted[correct])
+        return TrainingChanges(
+            predicted=self.classes_[predicted], correct=correct, removed=removed, added=added, relabelled=relabelled
+        )
+
     def _rule_settings(self, rule: FlipRule) -> dict[str, Any]:
         """What of the rule is not as usual, as a result states it."""
         found: dict[str, Any] = {"ties": "any"} if rule.any_order else {}
@@ -367,10 +412,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = self._checked_points(X)
         left_out = self._left_out(exclude, len(x))
 
-        def still_none(done: int, total: int, info: Mapping[str, Any]) -> None:
-            report(callback, 0, total, **info)  # predicting comes first; it finishes no point, but can be stopped
-
-        threads = threads_for(self.n_jobs)
+        still_none, threads = none_done(callback), threads_for(self.n_jobs)
         predicted = self._references.predict(x, self.n_neighbors, left_out, still_none, threads)
         wanted = predicted if y is None else checked_labels(y, len(x), self.classes_)
         correct = predicted == wanted
@@ -422,8 +464,11 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             exclude = excluded_references(named, self._row_of_reference, self._n_train)
         return checked_exclude(exclude, n, len(self._references), self.n_neighbors)
 
+    def _check_k(self, k: Any, available: int) -> None:
+        check_k(k, available, "training rows" if self.references is None else "references")
+
     def _checked_points(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)
-        check_k(self.n_neighbors, len(self._references))  # it may have been changed since fit
+        self._check_k(self.n_neighbors, len(self._references))  # it may have been changed since fit
         x: NDArray[np.floating] = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return x

@@ -11,3 +11,8 @@ def report(callback: Callback | None, done: int, total: int, **info: Any) -> Non
     """Call `callback` if there is one."""
     if callback is not None:
         callback(done, total, info)
+
+
+def none_done(callback: Callback | None) -> Callback:
+    """`callback` for a first step that finishes nothing, but can be stopped."""
+    return lambda done, total, info: report(callback, 0, total, **info)

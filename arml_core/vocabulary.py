@@ -1,8 +1,8 @@
 """Every word, title and rounding rule that pages, reports, figures and the command line share.
 
-From top to bottom: norms, methods, verdicts, numbers, sentences about a radius, captions, settings and sizes, the
-glossary. What only one place says stays there. Keys (``"l2"``, ``"votes"``, ``"certified"``) stand in addresses and
-stored files and never change; what is shown for them may.
+From top to bottom: norms, methods, verdicts, numbers, sentences about a radius, wrong training rows, captions, settings
+and sizes, the glossary. What only one place says stays there. Keys (``"l2"``, ``"votes"``, ``"certified"``) stand in
+addresses and stored files and never change; what is shown for them may.
 """
 
 from __future__ import annotations
@@ -264,6 +264,54 @@ def never_words(*, step: str = "step", changes: str = "changes") -> str:
 
 
 OPEN_BETWEEN = "Between the two it is open."
+
+# Wrong training rows: how many it takes until an answer changes, by what is wrong with them.
+
+
+@dataclass(frozen=True)
+class TrainingRowWords:
+    """The title of a column with such numbers, and what they mean."""
+
+    title: str
+    help: str
+
+
+TRAINING_ROWS = {
+    "relabelled": TrainingRowWords(
+        "wrong labels", "So many wrong labels could change the answer; with fewer it stands."
+    ),
+    "removed": TrainingRowWords("rows removed", "So many missing rows could change the answer; with fewer it stands."),
+    "added": TrainingRowWords("rows added", "So many rows put in could change the answer; with fewer it stands."),
+}
+"""By kind; each is the fewest training rows that must be wrong."""
+TRAINING_ROWS_RULE = (
+    "Counted exactly, with the metric and the scaling held fixed; at least K rows remain, and added rows come first "
+    "among equal distances."
+)
+
+
+def count_of_rows(count: float) -> str:
+    """A number of training rows; ∞ where no number is enough."""
+    return "∞" if math.isinf(count) else f"{int(count):,}"
+
+
+def training_words(removed: float, added: float, relabelled: float) -> str:
+    """How many training rows must be wrong before the answer of one row changes, as sentences."""
+
+    def rows(count: float) -> str:
+        return "1 row" if count == 1 else f"{count_of_rows(count)} rows"
+
+    if relabelled == 1:
+        first = "One wrong label among the training rows could change the answer."
+    else:
+        fewer = "one training row is" if relabelled == 2 else f"{count_of_rows(relabelled - 1)} training rows are"
+        first = (
+            f"The answer stands however {fewer} relabelled; {count_of_rows(relabelled)} wrong labels could change it."
+        )
+    if math.isinf(removed):
+        return f"{first} So could {rows(added)} added. It stands whatever is taken away, as long as K rows remain."
+    return f"{first} So could {rows(removed)} taken away or {rows(added)} added."
+
 
 # Where a search spent its time: on verdicts at some radii, if it was given any.
 

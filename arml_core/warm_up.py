@@ -24,6 +24,8 @@ def compile_loops() -> None:
         knn.certify(x[:2], method="search", threat=ThreatModel(norm), exclude=np.arange(2), budget=1.0)
         knn.certify(x[:2] * 1e8, method="votes", threat=ThreatModel(norm))
         knn.certify(x[:2], method="search", threat=ThreatModel(norm, box=(0, 1)), exclude=np.arange(2), budget=1.0)
+    for scale in (1.0, 1e8):
+        knn.certify_training(x[:2] * scale)
     least_distance_in_box(np.eye(2), np.ones(2), np.ones(2), np.ones(2), np.zeros(2), np.zeros(2))
 
 

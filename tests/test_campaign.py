@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.campaign import checks, piles, repeat, run, stress, together
+from arml_core import Metric
+from benchmarks.campaign import checks, piles, repeat, run, stress, together, training_rows
 from benchmarks.campaign.__main__ import campaign
 from benchmarks.campaign.paper import CampaignEffort, beaten
-from benchmarks.campaign.problems import as_code, make_line, make_problem, make_together
+from benchmarks.campaign.problems import as_code, make_chosen, make_line, make_problem, make_together
 from benchmarks.campaign.run import SLOW
 from tests.attacks.oracles import Truth
 from tests.attacks.problems import Problem
@@ -118,6 +119,40 @@ def test_a_point_that_flips_within_what_is_proved_is_found(monkeypatch):
     honest = engine.triplet_bound
     monkeypatch.setattr(engine, "triplet_bound", lambda *a, **o: honest(*a, **o) * (1 + 1e-6))
     assert piles.run_piles(0, range(6), deadline).violations > 0
+
+
+def test_references_under_another_number_or_metric_are_found(monkeypatch):
+    import arml_core.knn as engine
+
+    deadline = time.monotonic() + 60
+    assert run.run_chosen(0, range(16), deadline).violations == 0
+    with monkeypatch.context() as broken:
+        broken.setattr(engine, "excluded_references", lambda named, rows, n: [row % len(rows) for row in named])
+        assert run.run_chosen(0, range(1, 40, 4), deadline).violations > 0
+    honest = engine.chosen_references
+    broken_choice = lambda *given: replace(honest(*given), metric=Metric.identity(given[2].shape[1]))  # noqa: E731
+    monkeypatch.setattr(engine, "chosen_references", broken_choice)
+    assert run.run_chosen(0, range(3, 16, 4), deadline).violations > 0
+
+
+def test_a_problem_with_references_can_be_seen_again():
+    for number in range(4):
+        problem = make_chosen(0, number)
+        exec(as_code(problem).split("print(")[0], names := {})
+        asked = names["knn"].certify(names["x"], **names["question"])
+        expected = problem.fitted().certify(problem.x[None], **problem.options)
+        assert asked.lower.tolist() == expected.lower.tolist()
+
+
+def test_a_count_of_wrong_training_rows_that_is_off_by_one_is_found(monkeypatch, capsys):
+    import arml_core.knn as engine
+
+    deadline = time.monotonic() + 60
+    assert training_rows.run_training_rows(0, range(6), deadline).violations == 0
+    honest = engine.rows_to_remove_or_add
+    monkeypatch.setattr(engine, "rows_to_remove_or_add", lambda *a: (honest(*a)[0], honest(*a)[1] + 1))
+    assert training_rows.run_training_rows(0, range(6), deadline).violations > 0
+    assert "training rows added: another number of rows" in capsys.readouterr().out
 
 
 def in_turn(found):

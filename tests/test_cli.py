@@ -40,6 +40,18 @@ def test_a_dataset_is_certified_row_by_row(capsys):
     assert f"clean error {np.mean(~expected.correct):.3f}" in printed.err
 
 
+def test_wrong_training_rows_are_three_more_columns(capsys):
+    data = load_dataset("iris")
+    found = MahalanobisKNN(3).fit(data.X_train, data.y_train).certify_training(data.X_test, data.y_test)
+    assert main(["certify", "iris", "-k", "3", "--training"]) == 0
+    rows = read_rows(capsys.readouterr().out)
+    assert list(rows[0])[-3:] == ["removed", "added", "relabelled"]
+    for kind in ("removed", "added", "relabelled"):
+        assert [row[kind] for row in rows] == [f"{count:.0f}" for count in getattr(found, kind)]
+    assert main(["certify", "iris", "-k", str(len(data.X_train)), "--training"]) == 0
+    assert {row["removed"] for row in read_rows(capsys.readouterr().out)} == {"0", "inf"}
+
+
 def test_ties_and_a_target_reach_the_engine(capsys):
     data = load_dataset("iris")
     knn = MahalanobisKNN(2).fit(data.X_train, data.y_train)

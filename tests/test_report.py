@@ -265,6 +265,22 @@ def test_verdicts_as_csv_hold_every_digit_and_leave_the_unknown_empty() -> None:
     assert np.array_equal(table.column("after: flow_l_min").values, flips.raw[:, 3])
 
 
+def test_wrong_training_rows_are_in_the_csv_and_in_the_report_where_they_were_counted() -> None:
+    data = data_of(b"x,label\n0,a\n1,a\n2,a\n5,b\n6,a\n", "label")
+    rows, flips, knn = certified(data, n_neighbors=3)
+    assert "wrong labels" not in verdict_csv(rows, 0.3, flips) + html_report("t.csv", rows, 0.3, flips, [])
+    counted = replace(rows, training=knn.certify_training(data.X, data.y, exclude=np.arange(5)))
+    lines = [line.split(",") for line in verdict_csv(counted, 0.3, flips).splitlines()]
+    at = lines[0].index("wrong labels")
+    assert lines[0][at : at + 3] == ["wrong labels", "rows removed", "rows added"]
+    # Two a and the b vote. Two a remain whatever is taken away. An added b pushes out the b, but not the last row's.
+    assert [line[at : at + 3] for line in lines[1:]] == [["1", "", "2"]] * 3 + [["0"] * 3] + [["1", "", "1"]]
+    report = html_report("t.csv", counted, 0.3, flips, [])
+    assert report.count('<td class="n">1</td><td class="n">∞</td><td class="n">2</td>') == 3
+    assert "so many wrong training rows could change the answer" in report
+    assert counted.take([3]).training.relabelled.tolist() == [0]
+
+
 def test_the_extra_columns_of_changed_rows_never_clash() -> None:
     data = data_of(b"line,x,label\n4,0,a\n2,1,a\n9,5,b\n7,6,b\n", "label")
     rows, flips, _ = certified(data)

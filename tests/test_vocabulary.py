@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from arml_core.vocabulary import (
     radius_up,
     share_down,
     share_up,
+    training_words,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -155,3 +157,14 @@ def test_a_parameter_is_called_as_people_read_it() -> None:
         "Most iterations",
         "Neighbours",
     ]
+
+
+def test_wrong_training_rows_in_words() -> None:
+    assert training_words(5, 4, 3) == (
+        "The answer stands however 2 training rows are relabelled; 3 wrong labels could change it. "
+        "So could 5 rows taken away or 4 rows added."
+    )
+    assert training_words(1, 1, 1).startswith("One wrong label among the training rows could change the answer.")
+    assert "1 row taken away or 1 row added" in training_words(1, 1, 1)
+    assert "however one training row is relabelled; 2 wrong labels" in training_words(1, 1, 2)
+    assert training_words(math.inf, 2, 1).endswith("It stands whatever is taken away, as long as K rows remain.")

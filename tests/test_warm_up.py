@@ -4,13 +4,29 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.certificates import box, branch_kernels, pair_kernels, program_kernels, screening_kernels
+from arml_core.certificates import (
+    box,
+    branch_kernels,
+    pair_kernels,
+    program_kernels,
+    screening_kernels,
+    training_row_kernels,
+)
 from arml_core.numerics import compiled as home_of_compiled
 from arml_core.numerics import distance_kernels, smallest
 from arml_core.warm_up import compile_loops
 from tests.certificates.test_branch import binary_problem
 
-MODULES = (box, branch_kernels, pair_kernels, program_kernels, screening_kernels, distance_kernels, smallest)
+MODULES = (
+    box,
+    branch_kernels,
+    pair_kernels,
+    program_kernels,
+    screening_kernels,
+    training_row_kernels,
+    distance_kernels,
+    smallest,
+)
 
 
 def compiled() -> dict[str, int]:
@@ -38,6 +54,8 @@ def test_everything_that_certificates_call_is_compiled_before():
                 knn = MahalanobisKNN(k, M).fit(data, y)
                 knn.certify(data, method=method, exclude=np.arange(14))
                 knn.certify(data[:1] * 1e7, method=method, threat=ThreatModel(frozen=[1]))  # so far out: in float64
+                knn.certify_training(data, exclude=np.arange(14))
+                knn.certify_training(data[:1] * 1e7)
     assert compiled() == before
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from ..certificates import METHODS
+from ..certificates.training_rows import KINDS
 from ..datasets.table import write_csv
 from .common_arguments import QueryArguments, add_arguments, summary, write_output
 from .progress import progress_bar
@@ -15,6 +16,7 @@ EXAMPLES = """examples:
   python -m arml_core certify usps -k 11 --method theorem1 --points 1000 -o usps.csv
   python -m arml_core certify data/samples/bottles.csv --label machine --method exact
   python -m arml_core certify iris -k 3 --method search --norm inf
+  python -m arml_core certify iris -k 3 --training
 """
 
 
@@ -39,6 +41,11 @@ def register(commands: Any) -> None:
         metavar="RADIUS",
         help="with 'search': radii at which a verdict is wanted; no time is spent beyond them",
     )
+    parser.add_argument(
+        "--training",
+        action="store_true",
+        help="also count how many training rows must be removed, added or relabelled before the answer can change",
+    )
     parser.set_defaults(run=run)
 
 
@@ -58,17 +65,19 @@ def run(arguments: argparse.Namespace) -> None:
             at=arguments.at,
             callback=callback,
         )
-    columns = zip(
-        range(len(query.y)),
-        query.class_names(query.y),
-        query.class_names(found.predicted),
-        found.lower.tolist(),
-        found.upper.tolist(),
-        found.exact.tolist(),
-        strict=True,
-    )
-    text = write_csv(["row", "label", "predicted", "lower", "upper", "exact"], (list(row) for row in columns))
-    write_output(text, arguments.output)
+    columns: dict[str, list[Any]] = {
+        "row": list(range(len(query.y))),
+        "label": query.class_names(query.y),
+        "predicted": query.class_names(found.predicted),
+        "lower": found.lower.tolist(),
+        "upper": found.upper.tolist(),
+        "exact": found.exact.tolist(),
+    }
+    if arguments.training:
+        with progress_bar("training rows", "row") as callback:
+            wrong = query.knn.certify_training(query.x, query.y, exclude=query.exclude, callback=callback)
+        columns |= {kind: [_count(value) for value in getattr(wrong, kind)] for kind in KINDS}
+    write_output(write_csv(list(columns), map(list, zip(*columns.values(), strict=True))), arguments.output)
     print(
         summary(
             found.method + query.question_words(),
@@ -81,3 +90,8 @@ def run(arguments: argparse.Namespace) -> None:
         ),
         file=sys.stderr,
     )
+
+
+def _count(rows: float) -> float:
+    """A whole number is written as one."""
+    return rows if rows == float("inf") else int(rows)

@@ -6,7 +6,7 @@ from .lines import RobustLine
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane_figure import plane_figure, plane_spec
 from .plane_table import plane_table
-from .plane_words import plane_alt, probe_words, radius_interval
+from .plane_words import plane_alt, probe_words, prototype_words, radius_interval
 from .shapes import hand_made_components
 from .training import (
     eigenvalues_of,
@@ -46,6 +46,7 @@ __all__ = [
     "probe_words",
     "progress_alt",
     "progress_figure",
+    "prototype_words",
     "radius_interval",
     "smoothed",
     "spectrum_alt",

@@ -14,6 +14,8 @@ from .margin import decision_margin
 ROOM = 0.22  # empty space on each side of the points, as a share of their larger spread
 NARROWEST, WIDEST = 0.65, 2.5  # the shapes (width / height) of pictures for which enough is computed
 GRID = (97, 75)
+LabelledPlaces = tuple[FloatArray, IntArray]
+"""Places in the plane and their class codes."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Plane:
     """The regions of a nearest-neighbour classifier in two dimensions.
 
     `margin` has the shape (n_classes, len(x2), len(x1)): positive where the class wins. `left_out` is the training
-    row that was left out when the regions were computed, or None.
+    row that was left out when the regions were computed, or None. `prototypes` are the places and class codes that
+    were compared with instead of the training points, or None.
     """
 
     x1: FloatArray
@@ -63,6 +66,12 @@ class Plane:
     metric: Metric
     window: Window
     left_out: int | None = None
+    prototypes: LabelledPlaces | None = None
+
+    @property
+    def voters(self) -> LabelledPlaces:
+        """What a place is compared with: a probe's neighbours are numbered as these are."""
+        return (self.points, self.codes) if self.prototypes is None else self.prototypes
 
 
 def make_plane(
@@ -73,23 +82,33 @@ def make_plane(
     n_neighbors: int,
     window: Window | None = None,
     left_out: int | None = None,
+    prototypes: LabelledPlaces | None = None,
     shape: tuple[int, int] = GRID,
 ) -> Plane:
-    """Evaluate the decision margin on a grid, without row `left_out` if given."""
+    """Evaluate the decision margin on a grid, without row `left_out` if given.
+
+    With `prototypes` these are compared with, and no row can be left out.
+    """
+    if prototypes is not None and left_out is not None:
+        raise ValueError("prototypes were learned from all rows: none can be left out")
     window = window_for(points) if window is None else window
     x1, x2 = window.axes(shape)
     places = np.column_stack([a.ravel() for a in np.meshgrid(x1, x2)])
-    kept = np.ones(len(points), dtype=bool)
+    voters, voter_codes = (points, codes) if prototypes is None else prototypes
+    kept = np.ones(len(voters), dtype=bool)
     if left_out is not None:
         kept[left_out] = False
-    flat = decision_margin(places, points[kept], codes[kept], metric, n_neighbors, len(class_names))
+    flat = decision_margin(places, voters[kept], voter_codes[kept], metric, n_neighbors, len(class_names))
     margin = flat.T.reshape(len(class_names), len(x2), len(x1))
-    return Plane(x1, x2, margin, points, codes, class_names, metric, window, left_out)
+    return Plane(x1, x2, margin, points, codes, class_names, metric, window, left_out, prototypes)
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """One point and what was proved about it. `row` is its index if it is a training point (left out then)."""
+    """One point and what was proved about it. `row` is its index if it is a training point.
+
+    It is left out then, unless the plane has prototypes. `neighbours` are numbered as the plane's `voters`.
+    """
 
     point: FloatArray
     answer: int

@@ -9,18 +9,20 @@ import plotly.graph_objects as go
 
 from ..metric import Metric
 from ..numerics.arrays import FloatArray
-from .decision_plane import Plane, Probe
+from .decision_plane import LabelledPlaces, Plane, Probe
 from .layout import Trace, axis
 from .palette import SHAPES, Style, with_opacity
 from .shapes import ball_outline, metric_ellipse, metric_glyph
 
 BOUNDARY, CERTIFIED, UPPER, ARROW = "decision boundary", "certified radius", "attack radius", "adversarial point"
 NEIGHBOURS, EQUAL, GLYPH, SELECTED = "deciding neighbours", "equally far", "unit ellipse", "your point"
-VOTING, LEFT_OUT = "neighbours that vote", "left out"
+VOTING, LEFT_OUT, PROTOTYPES = "neighbours that vote", "left out", "prototypes"
 OVERLAY = "overlay"
 """`meta` of a trace that follows the visitor's choices: a page may draw it by itself and leave the rest as it is."""
 PLANE = "plane"
 """`meta` of the layout: what is drawn is a plane at equal scale, and nothing but."""
+PROTOTYPE_SIZE, SMALL = 18, 8
+FADED = 0.55  # of training points that do not vote themselves, because prototypes do
 AROUND_CROSS = 8  # a hollow point is this much larger than the others: the cross of the chosen point lies on it
 
 
@@ -39,13 +41,14 @@ def plane_spec(
     neighbours: bool = True,
     legend: bool = False,
 ) -> Trace:
-    """Regions, boundary and training points; with a probe also its certified ball, attack and neighbours.
+    """Regions, boundary, training points and prototypes; with a probe also its certified ball, attack and neighbours.
 
     Data and layout, for pages that draw them often: Plotly's own checks cost more than all the rest. Whatever depends
     on the metric, the probe or the row left out is in the regions, in traces marked as OVERLAY, and in the annotations.
     """
     below = [_glyph(plane, style)] if ellipse else []
     above = [_left_out_point(plane, style)] if plane.left_out is not None else []
+    above += [_prototypes(plane.prototypes, style)] if plane.prototypes is not None else []
     if probe is not None:
         below += [_equally_far(plane.metric, probe, style)] if ellipse else []
         below += _balls(probe, style)
@@ -154,7 +157,7 @@ def _glyph(plane: Plane, style: Style) -> Trace:
 
 def _neighbour_lines(plane: Plane, probe: Probe, style: Style) -> Trace:
     """A thin line from the point to each neighbour that votes."""
-    ends = plane.points[list(probe.neighbours)]
+    ends = plane.voters[0][list(probe.neighbours)]
     gap = np.full(len(ends), np.nan)
     across = np.column_stack([np.full(len(ends), probe.point[0]), ends[:, 0], gap]).ravel()
     along = np.column_stack([np.full(len(ends), probe.point[1]), ends[:, 1], gap]).ravel()
@@ -162,7 +165,12 @@ def _neighbour_lines(plane: Plane, probe: Probe, style: Style) -> Trace:
 
 
 def _training_points(plane: Plane, style: Style) -> list[Trace]:
-    """One trace per class, so that each has its colour and its shape; `customdata` is the training row."""
+    """One trace per class, so that each has its colour and its shape; `customdata` is the training row.
+
+    Where prototypes vote, the points are smaller and fainter.
+    """
+    fainter = plane.prototypes is not None
+    colours = [with_opacity(colour, FADED) if fainter else colour for colour in style.classes]
     traces: list[Trace] = []
     for code, name in enumerate(plane.class_names):
         rows = np.flatnonzero(plane.codes == code)
@@ -176,7 +184,7 @@ def _training_points(plane: Plane, style: Style) -> list[Trace]:
                 "customdata": rows.tolist(),
                 "marker": {
                     "symbol": SHAPES[code],
-                    "color": style.classes[code],
+                    "color": colours[code],
                     "opacity": 1.0,
                     "size": _marker_size(plane),
                     "line": {"color": style.paper, "width": 1},
@@ -209,25 +217,37 @@ def _left_out_point(plane: Plane, style: Style) -> Trace:
     }
 
 
+def _prototypes(prototypes: LabelledPlaces, style: Style) -> Trace:
+    """The learned points, larger than any training point and with an edge, in the shape and colour of their class."""
+    return _voters(prototypes, style, PROTOTYPES, size=PROTOTYPE_SIZE, edge=2.0) | {"showlegend": True}
+
+
 def _marker_size(plane: Plane) -> int:
-    return 13 if len(plane.points) <= 30 else 10 if len(plane.points) <= 90 else 8
+    size = 13 if len(plane.points) <= 30 else 10 if len(plane.points) <= 90 else 8
+    return size if plane.prototypes is None else min(size, SMALL)
 
 
 def _voting_points(plane: Plane, probe: Probe, style: Style) -> Trace:
     """The neighbours once more, larger and with a strong edge."""
-    rows = list(probe.neighbours)
+    (places, codes), rows = plane.voters, list(probe.neighbours)
+    size = _marker_size(plane) if plane.prototypes is None else PROTOTYPE_SIZE
+    return _voters((places[rows], codes[rows]), style, VOTING, size=size + 4, edge=3.0)
+
+
+def _voters(shown: LabelledPlaces, style: Style, name: str, *, size: int, edge: float) -> Trace:
+    places, codes = shown
     return {
         "type": "scatter",
-        "name": VOTING,
+        "name": name,
         "mode": "markers",
-        "x": plane.points[rows, 0],
-        "y": plane.points[rows, 1],
+        "x": places[:, 0],
+        "y": places[:, 1],
         "marker": {
-            "symbol": [SHAPES[code] for code in plane.codes[rows]],
-            "color": [style.classes[code] for code in plane.codes[rows]],
+            "symbol": [SHAPES[code] for code in codes],
+            "color": [style.classes[code] for code in codes],
             "opacity": 1.0,
-            "size": _marker_size(plane) + 4,
-            "line": {"color": style.ink, "width": 3},
+            "size": size,
+            "line": {"color": style.ink, "width": edge},
         },
         "hoverinfo": "skip",
         "showlegend": False,

@@ -13,17 +13,19 @@ from .shapes import ball_outline, metric_ellipse
 def plane_table(plane: Plane, probe: Probe | None = None) -> pd.DataFrame:
     """One row per drawn thing: `kind`, its place (x1, x2), its class and a value whose meaning `kind` gives.
 
-    Kinds: "training point" (value: its row), "chosen point" (value: the certified radius), "adversarial point"
-    (value: its distance), "neighbour" (value: its row), "certified outline", "equally far outline", and
-    "margin" (value: positive where the class is the answer).
+    Kinds: "training point" (value: its row), "prototype" (value: its number), "chosen point" (value: the certified
+    radius), "adversarial point" (value: its distance), "neighbour" (value: its row or the prototype's number),
+    "certified outline", "equally far outline", and "margin" (value: positive where the class is the answer).
     """
     frames = [_frame("training point", plane.points, plane.codes, np.arange(len(plane.points)))]
+    if plane.prototypes is not None:
+        frames.append(_frame("prototype", *plane.prototypes, np.arange(len(plane.prototypes[0]))))
     if probe is not None:
         frames.append(_frame("chosen point", probe.point[None], [probe.answer], [probe.lower]))
         if probe.adversarial is not None:
             frames.append(_frame("adversarial point", probe.adversarial[None], [-1], [probe.upper]))
-        rows = list(probe.neighbours)
-        frames.append(_frame("neighbour", plane.points[rows], plane.codes[rows], rows))
+        (places, codes), rows = plane.voters, list(probe.neighbours)
+        frames.append(_frame("neighbour", places[rows], codes[rows], rows))
         if 0 < probe.lower < np.inf:
             outline = ball_outline(probe.point, probe.lower, probe.norm)
             frames.append(_frame("certified outline", outline, -1, probe.lower))

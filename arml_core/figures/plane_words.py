@@ -39,6 +39,23 @@ def probe_words(plane: Plane, probe: Probe) -> str:
     return f"{proved} (a proven lower bound)."
 
 
+def prototype_words(plane: Plane, probe: Probe | None = None) -> str:
+    """What has to be known about a picture with prototypes: who answers, and that no point is left out."""
+    assert plane.prototypes is not None
+    places = plane.prototypes[0]
+    count = len(places)
+    among = ", this one too" if probe is not None and probe.row is not None else ""
+    parts = [
+        f"{count} prototypes (the large marks) answer instead of the {len(plane.points)} points. "
+        f"They were learned from all points{among}, so none is left out here."
+    ]
+    ranges = np.array(plane.window.ranges())
+    hidden = int(((places < ranges[:, 0]) | (places > ranges[:, 1])).any(axis=1).sum())
+    if hidden:
+        parts.append(f"{hidden} of the prototypes {'lies' if hidden == 1 else 'lie'} outside the picture.")
+    return " ".join(parts)
+
+
 def plane_alt(plane: Plane, probe: Probe | None, title: str) -> str:
     """Alternative text: what a reader who cannot see the chart needs to follow the page."""
     counts = [int((plane.codes == code).sum()) for code in range(len(plane.class_names))]
@@ -47,6 +64,8 @@ def plane_alt(plane: Plane, probe: Probe | None, title: str) -> str:
         for code, (n, name) in enumerate(zip(counts, plane.class_names, strict=True))
     )
     parts = [f"{title}: the plane coloured by the class that nearest neighbours answer, with {kinds}."]
+    if plane.prototypes is not None:
+        parts.append(prototype_words(plane, probe))
     if probe is not None:
         x1, x2 = (number(float(v)) for v in probe.point)
         parts.append(f"The chosen point is at x1 = {x1}, x2 = {x2}. {probe_words(plane, probe).replace('**', '')}")

@@ -24,6 +24,7 @@ MODULES = {
     "arml_core.jobs": ("Client",),
     "arml_core.learners.registry": ("get_learner",),
     "arml_core.learners.storage": ("load_metric",),
+    "arml_core.references": ("KMeansPrototypes", "RobustPrototypes"),
     "arml_core.references.registry": ("get_reference_learner",),
     "arml_core.results": ("shipped",),
     "operator": ("attrgetter",),

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from ..metric import Metric
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.distance_bounds import BoundedRows, DistanceBounds
-from ..numerics.error_bounds import LARGEST, difference_error, norm, transform_error
+from ..numerics.error_bounds import LARGEST, TINY, difference_error, norm, transform_error
 from ..numerics.exact_arithmetic import ExactDistances
 from ..numerics.parallel import in_parallel
 from ..numerics.selection import k_smallest
 from ..progress import Callback, report
 from ..threat import ResolvedThreat
-from .vote import count_votes, elect
+from .vote import count_votes, winner
 
 SAMPLE = 2048  # rows that stand for all where only the centre or the spread matters
 EXTRA = 24  # candidates beyond K whose distances are computed exactly
@@ -102,6 +102,17 @@ class PreparedReferences:
         threads: int = 1,
     ) -> IntArray:
         """The class code that the k nearest rows elect for each row of x; the rest is as in :meth:`nearest`."""
+        return winner(self.votes(x, k, exclude, callback, threads))
+
+    def votes(
+        self,
+        x: NDArray[np.floating],
+        k: int,
+        exclude: IntArray | None = None,
+        callback: Callback | None = None,
+        threads: int = 1,
+    ) -> IntArray:
+        """How many of the k nearest rows are of each class, (n, n_classes); the rest is as in :meth:`nearest`."""
         points = x.astype(np.float64)
         if exclude is not None:
             _, neighbours = self.nearest(points, k, exclude, callback, threads)
@@ -110,7 +121,7 @@ class PreparedReferences:
             open_rows = np.flatnonzero(~decided)
             if len(open_rows):
                 neighbours[open_rows] = self.nearest(points[open_rows], k, None, callback, threads)[1]
-        return elect(self.label[neighbours], self.n_classes)
+        return count_votes(self.label[neighbours], self.n_classes)
 
     def nearest_of(
         self, x: FloatArray, indices: IntArray, k: int, exclude: IntArray | None = None
@@ -180,6 +191,29 @@ class PreparedReferences:
         ranked = sorted(zip(self._exact_distances(x, self.points(indices[places])), places.tolist(), strict=True))
         chosen = np.array([*certain, *(place for _, place in ranked[: k - len(certain)])], dtype=np.intp)
         return np.asarray(chosen[np.lexsort((chosen, d[chosen]))])
+
+    def in_order(self, x: FloatArray, indices: IntArray) -> IntArray:
+        """Training `indices`, which ascend, from the nearest to the farthest of one x, ties by training order.
+
+        As in exact arithmetic wherever the order of rows of different classes depends on it.
+        """
+        label = self.label[indices]
+        if not len(indices) or (label == label[0]).all():
+            return indices
+        d, error = self._distances_and_errors(x, indices)
+        order, runs = _overlapping_runs(d, error)
+        if not self.metric.is_diagonal and any(len(set(label[run])) > 1 for run in runs):  # closer, but it costs
+            close = np.concatenate(runs)
+            apart = x - self.points(indices[close])
+            error[close] = np.minimum(error[close], self.transform_error(self.metric.magnitude(apart) ** 2))
+            order, runs = _overlapping_runs(d, error)
+        place = np.argsort(order)
+        for run in (np.sort(run) for run in runs if len(set(label[run])) > 1):
+            spots, spot = np.unique(self.twin[indices[run]], return_inverse=True)
+            exact = self._exact_distances(x, self.x[spots].astype(np.float64)) if len(spots) > 1 else [0]
+            ranked = sorted(range(len(run)), key=lambda i, at=spot, d=exact: (d[at[i]], i))  # type: ignore[misc]
+            order[np.sort(place[run])] = run[ranked]
+        return np.asarray(indices[order])
 
     def nearest(
         self,
@@ -288,17 +322,22 @@ class PreparedReferences:
 
     def _possible_of_all(self, x: FloatArray, k: int, exclude: IntArray | None) -> IntArray:
         """Training indices, ascending, of all that may be among the k nearest of one x, but for rounding."""
-        step = max(1, DIRECT_BYTES // (8 * len(x)))
-        d, error = np.empty(len(self)), np.empty(len(self))
-        for start in range(0, len(self), step):
-            part = np.arange(start, min(start + step, len(self)))
-            points = self.points(part)
-            d[part] = self.metric.squared_distances(x, points)
-            error[part] = self._coarse_error(d[part], x, points)
+        d, error = self._distances_and_errors(x, np.arange(len(self)))
         if exclude is not None:
             d[exclude[exclude >= 0]] = np.inf
         inside, doubt = k_smallest(d[None], error[None], k)
         return np.flatnonzero(inside[0] | doubt[0])
+
+    def _distances_and_errors(self, x: FloatArray, indices: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Squared distances from one x to some training rows, and how far off they may be, in bounded memory."""
+        step = max(1, DIRECT_BYTES // (8 * len(x)))
+        d, error = np.empty(len(indices)), np.empty(len(indices))
+        for start in range(0, len(indices), step):
+            part = slice(start, start + step)
+            points = self.points(indices[part])
+            d[part] = self.metric.squared_distances(x, points)
+            error[part] = self._coarse_error(d[part], x, points)
+        return d, error
 
     def tied_votes(
         self,
@@ -372,6 +411,15 @@ class PreparedReferences:
                 certain[b] += np.bincount(found[exact < last], minlength=self.n_classes)
                 tied[b] = np.bincount(found[exact == last], minlength=self.n_classes)
         return certain, tied, reach
+
+
+def _overlapping_runs(d: FloatArray, error: FloatArray) -> tuple[IntArray, list[IntArray]]:
+    """The order of `d`, and the runs in it, of two or more, within which the errors leave the order open."""
+    order = np.argsort(d, kind="stable")
+    lower, upper = (d - error - TINY)[order], (d + error + TINY)[order]
+    nearest_of_rest = np.minimum.accumulate(lower[::-1])[::-1]
+    parted = np.flatnonzero(np.maximum.accumulate(upper)[:-1] < nearest_of_rest[1:]) + 1
+    return order, [run for run in np.split(order, parted) if len(run) > 1]
 
 
 def _equal_rows(x: NDArray[np.floating], metric: Metric) -> IntArray:

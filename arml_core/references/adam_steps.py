@@ -22,20 +22,24 @@ class AdamSteps:
         self._first = {name: torch.zeros_like(p) for name, p in parameters.items()}
         self._second = {name: torch.zeros_like(p) for name, p in parameters.items()}
         self._counts = {name: torch.zeros((), device="cpu") for name in parameters}  # torch's adam wants them there
+        self._done = torch.zeros((), device="cpu")
 
-    def leaves(self) -> list[Tensor]:
-        """The tensors as they are, for a loss whose gradient is wanted."""
-        return [p.detach().requires_grad_() for p in self.parameters.values()]
+    def leaves(self, names: Sequence[str]) -> list[Tensor]:
+        """Tensors as they are, for a loss whose gradient is wanted."""
+        return [self.parameters[name].detach().requires_grad_() for name in names]
 
-    def step(self, gradients: Sequence[Tensor]) -> None:
-        for (name, p), gradient, rate in zip(self.parameters.items(), gradients, self.rates, strict=True):
-            count = self._counts[name]
-            left = rate * (1 - float(count) / self.total)
-            moments = [self._first[name]], [self._second[name]]
-            adam([p], [gradient], *moments, [], [count], foreach=False, lr=left, **ADAM)
+    def step(self, gradients: Mapping[str, Tensor]) -> None:
+        """Move the tensors that a gradient is given for; the others stay."""
+        left = 1 - float(self._done) / self.total
+        for (name, p), rate in zip(self.parameters.items(), self.rates, strict=True):
+            if name in gradients:
+                moments = [self._first[name]], [self._second[name]]
+                count = self._counts[name]
+                adam([p], [gradients[name]], *moments, [], [count], foreach=False, lr=rate * left, **ADAM)
+        self._done += 1
 
     def _kept(self) -> dict[str, Tensor]:
-        kept: dict[str, Tensor] = dict(self.parameters)
+        kept: dict[str, Tensor] = {**self.parameters, "done": self._done}
         for ending, tensors in (("first", self._first), ("second", self._second), ("count", self._counts)):
             kept |= {f"{name}_{ending}": value for name, value in tensors.items()}
         return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -54,15 +55,18 @@ class AdversarialPruning(ReferenceLearner):
 
     def _learn(self, X: Features, codes: Codes, metric: Metric, callback: Callback | None) -> LearnedReferences:
         distances = OtherClassDistances(X, codes, ThreatModel(norm=self.norm).norm)
-        radius = self._separation(distances, len(X))
+        blocks = distances.block_pairs()
         in_conflict = np.zeros(len(X), dtype=bool)
 
         def current() -> tuple[Features, Codes, Metric]:
             return X[~in_conflict], codes[~in_conflict], metric
 
+        def still_none(done: int, total: int, info: Mapping[str, Any]) -> None:
+            report(callback, 0, len(blocks), references=current)
+
+        radius = self._separation(distances, len(X), still_none)
         found: list[IntArray] = []
         count = 0
-        blocks = distances.block_pairs()
         for done, (a, b) in enumerate(blocks):
             pairs = np.stack(distances.closer_than(2 * radius, a, b))
             count += pairs.shape[1]
@@ -81,10 +85,10 @@ class AdversarialPruning(ReferenceLearner):
         report(callback, len(blocks), len(blocks), references=lambda: (*kept, metric))
         return LearnedReferences(*kept, None, {}, rows)
 
-    def _separation(self, distances: OtherClassDistances, n_rows: int) -> float:
+    def _separation(self, distances: OtherClassDistances, n_rows: int, callback: Callback) -> float:
         if self.radius != "auto":
             return check_real("radius", self.radius, 0.0, open_low=True)
-        nearest = distances.nearest(max(1, n_rows // JUDGED_ROWS))
+        nearest = distances.nearest(max(1, n_rows // JUDGED_ROWS), callback)
         if not np.isfinite(nearest).any():
             raise ValueError("every row coincides with all rows of the other classes: give the radius as a number")
         return float(np.median(nearest[np.isfinite(nearest)])) / 2

@@ -60,7 +60,8 @@ class ReferenceLearner(BaseEstimator):  # type: ignore[misc]
 
         `metric` is the metric they will be compared under, for learners that learn none: None for Euclidean, a PSD
         matrix or a fitted learner. `callback(done, total, info)` is called after every epoch; ``info["references"]()``
-        gives the current points, labels and metric. Raising :class:`arml_core.Cancelled` in it ends `fit`.
+        gives the current points, their class codes and the metric. Raising :class:`arml_core.Cancelled` in it ends
+        `fit`.
         """
         return self._fit(X, y, metric, lambda data, codes, given: self._learn(data, codes, given, callback))
 

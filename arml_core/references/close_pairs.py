@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 
 from ..numerics.arrays import FloatArray, IntArray
 from ..numerics.error_bounds import gram_error, norm
+from ..progress import Callback, report
 
 BLOCK_ROWS = 1_024
 NAMES = {1.0: "cityblock", np.inf: "chebyshev"}  # as scipy calls the distances
@@ -36,10 +37,11 @@ class OtherClassDistances:
             if self._codes[a.start] != self._codes[b.stop - 1]
         ]
 
-    def nearest(self, step: int) -> FloatArray:
+    def nearest(self, step: int, callback: Callback | None) -> FloatArray:
         """How far every `step`-th row is from the nearest row of another class that does not coincide with it.
 
-        +inf where there is none. Rows so close that rounding hides their distance count as coinciding.
+        +inf where there is none. Rows so close that rounding hides their distance count as coinciding. `callback` is
+        called after every block, as one that finishes nothing: it can only stop the work.
         """
         found = []
         chosen = np.arange(0, len(self._rows), step)
@@ -50,6 +52,7 @@ class OtherClassDistances:
                 distances, error = self._between(self._rows[places], self._rows[block])
                 apart = (self._codes[places][:, None] != self._codes[block]) & (distances > error)
                 best = np.minimum(best, np.where(apart, distances, np.inf).min(axis=1))
+                report(callback, 0, 1)
             found.append(best)
         return np.concatenate(found)
 

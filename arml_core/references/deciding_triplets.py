@@ -9,18 +9,15 @@ OWN = 24  # nearest prototypes of a row's own class that are looked at
 OTHERS = 48  # and of the others
 
 
-def triplet_radii(x: Tensor, w_i: Tensor, w_j: Tensor, g: Tensor | None, dual: float) -> Tensor:
+def triplet_radii(x: Tensor, w_i: Tensor, w_j: Tensor, m: Tensor | None, dual: float) -> Tensor:
     """ε̃(i, j) of each row of `x`: (d(x, w_j) - d(x, w_i)) / (2 ‖M(w_i - w_j)‖), in the form that does not cancel.
 
-    G is None for the Euclidean metric. `dual` is the dual of the threat's norm. Where w_i and w_j are one place to the
+    M is None for the Euclidean metric. `dual` is the dual of the threat's norm. Where w_i and w_j are one place to the
     metric the radius is 0.
     """
-    apart, towards = w_i - w_j, 2 * x - w_i - w_j
-    if g is None:
-        numerator, moved = (apart * towards).sum(1), apart
-    else:
-        embedded = apart @ g.T
-        numerator, moved = (embedded * (towards @ g.T)).sum(1), embedded @ g
+    apart = w_i - w_j
+    moved = apart if m is None else apart @ m
+    numerator = (moved * (2 * x - w_i - w_j)).sum(1)
     length = torch.linalg.vector_norm(moved, ord=dual, dim=1)
     radii: Tensor = numerator / (2 * length).clamp_min(torch.finfo(x.dtype).tiny ** 0.5)
     return radii
@@ -36,22 +33,26 @@ class DecidingTriplets:
         self.codes, self.dual = codes, dual
 
     @torch.no_grad()
-    def prepare(self, w: Tensor, g: Tensor | None) -> None:
-        """Prototypes and metric have moved: measure them again."""
-        self.embedded = w if g is None else w @ g.T
-        self.lengths = (self.embedded**2).sum(1)
-        moved = w if g is None else self.embedded @ g
+    def prepare(self, w: Tensor, m: Tensor | None, measure_between: bool = True) -> None:
+        """Prototypes or metric have moved.
+
+        How far the prototypes are from each other changes little in a step; without `measure_between` it stays as it
+        was measured last.
+        """
+        self.moved = w if m is None else w @ m
+        self.lengths = (self.moved * w).sum(1)
+        if not measure_between:
+            return
         if self.dual == 2:
             mode = "use_mm_for_euclid_dist" if len(w) > 256 else "donot_use_mm_for_euclid_dist"
-            self.between = torch.cdist(moved, moved, compute_mode=mode)
+            self.between = torch.cdist(self.moved, self.moved, compute_mode=mode)
         else:
-            self.between = torch.cdist(moved, moved, p=self.dual)
+            self.between = torch.cdist(self.moved, self.moved, p=self.dual)
 
     @torch.no_grad()
-    def find(self, x: Tensor, labels: Tensor, g: Tensor | None) -> tuple[Tensor, Tensor]:
+    def find(self, x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """i and j of each row."""
-        embedded = x if g is None else x @ g.T
-        d = self.lengths - 2 * embedded @ self.embedded.T  # up to ‖Gx‖², the same for all prototypes
+        d = self.lengths - 2 * x @ self.moved.T  # up to xᵀMx, the same for all prototypes
         own = labels[:, None] == self.codes
         n = d.shape[1]
         i = d.masked_fill(~own, torch.inf).topk(min(OWN, n), largest=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,18 +13,12 @@ from torch import Tensor
 
 from ..device import resolve_device
 from ..learners.checks import check_int, check_rank, draw_seed, initial_components
-from ..learners.precision import choose_dtype, to_numpy
+from ..learners.precision import choose_dtype
 from ..metric import Metric
-from ..numerics.arrays import FloatArray
-from ..progress import Callback, report
-from .adam_steps import AdamSteps, spread_within_classes
+from ..progress import Callback
 from .base import Codes, Features, LearnedReferences, ReferenceLearner
 from .kmeans import class_centres
-
-BATCH = 500
-FEWEST_STEPS = 600
-POINT_RATE = 0.05  # of the typical spread of a feature within a class, for one step of Adam
-METRIC_RATE = 0.01
+from .training import PrototypeTraining
 
 
 class GMLVQ(ReferenceLearner):
@@ -98,8 +91,9 @@ class GMLVQ(ReferenceLearner):
         run = self._training(X, codes)
         if resume is not None:
             run.restore(resume)
-        run.train(callback)
-        return LearnedReferences(to_numpy(run.w), run.w_codes, to_numpy(run.g), {"loss": np.array(run.losses)})
+        history = run.train(callback)
+        points, point_codes, learned = run.references()
+        return LearnedReferences(points, point_codes, learned.components, history)
 
     def _training(self, X: Features, codes: Codes) -> _Descent:
         seed = draw_seed(self.random_state)
@@ -111,7 +105,8 @@ class GMLVQ(ReferenceLearner):
             w=torch.tensor(points, **on_device),
             w_codes=point_codes,
             g=torch.tensor(start, **on_device),
-            x=torch.as_tensor(np.ascontiguousarray(X), **on_device),
+            learns_metric=True,
+            x=torch.tensor(np.ascontiguousarray(X), **on_device),
             labels=torch.as_tensor(codes, device=device),
             n_epochs=check_int("n_epochs", self.n_epochs, 1),
             seed=seed,
@@ -127,81 +122,33 @@ def relative_distances(x: Tensor, own: Tensor, other: Tensor, g: Tensor) -> Tens
 
 
 @dataclass
-class _Descent:
-    """One training: everything lives on the device."""
-
-    w: Tensor
-    w_codes: Codes
-    g: Tensor
-    x: Tensor
-    labels: Tensor
-    n_epochs: int
-    seed: int
-    losses: list[float] = field(default_factory=list)
+class _Descent(PrototypeTraining):
+    """One training; what it keeps is in :class:`PrototypeTraining`."""
 
     def __post_init__(self) -> None:
-        steps = math.ceil(len(self.x) / BATCH)
-        self.n_epochs = max(self.n_epochs, math.ceil(FEWEST_STEPS / steps))
-        self.prototype_labels = torch.as_tensor(self.w_codes, device=self.w.device)
+        super().__post_init__()
         self._normalise()
-        rates = [POINT_RATE * spread_within_classes(self.x, self.labels), METRIC_RATE]
-        self.adam = AdamSteps({"w": self.w, "g": self.g}, rates, self.n_epochs * steps)
 
     def _normalise(self) -> None:
         """Scale G so that the trace of M, the sum of its squares, is the number of features."""
+        assert self.g is not None
         self.g.mul_((self.g.shape[1] / (self.g**2).sum()).sqrt())
 
-    def train(self, callback: Callback | None) -> None:
-        for epoch in range(len(self.losses), self.n_epochs):
-            self.losses.append(self._epoch(epoch))
-            views = {"references": self._references, "metric": self._metric, "state": self.state}
-            report(callback, epoch + 1, self.n_epochs, **views, loss=self.losses[-1])
-
-    def _epoch(self, epoch: int) -> float:
-        """One pass over the rows in an order that depends on the seed and the epoch alone; the mean loss in it."""
-        order = torch.randperm(len(self.x), generator=torch.Generator().manual_seed(self.seed + epoch))
-        total = 0.0
-        for start in range(0, len(order), BATCH):
-            rows = order[start : start + BATCH].to(self.x.device)
-            total += float(self._step(self.x[rows], self.labels[rows]).sum())
-        if not (math.isfinite(total) and bool(torch.isfinite(self.w).all())):
-            raise FloatingPointError(
-                f"GMLVQ stopped: the loss became {total:g} in epoch {epoch + 1}. Scale the features to a common range"
-            )
-        return total / len(order)
-
-    def _step(self, x: Tensor, labels: Tensor) -> Tensor:
+    def _terms(self, x: Tensor, labels: Tensor, step: int) -> dict[str, Tensor]:
         """One step of Adam; the rows' terms before it."""
         own, other = self._nearest(x, labels)
-        w, g = leaves = self.adam.leaves()
+        w, g = leaves = self.adam.leaves(("w", "g"))
         terms = relative_distances(x, w[own], w[other], g)
-        self.adam.step(torch.autograd.grad(terms.mean(), leaves))
+        by_w, by_g = torch.autograd.grad(terms.mean(), leaves)
+        self.adam.step({"w": by_w, "g": by_g})
         self._normalise()
-        return terms.detach()
+        return {"loss": terms.detach()}
 
     @torch.no_grad()
     def _nearest(self, x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """The nearest prototypes of each row's own class and of the others."""
+        assert self.g is not None
         embedded = self.w @ self.g.T
         d = (embedded**2).sum(1) - 2 * (x @ self.g.T) @ embedded.T  # up to ‖Gx‖², the same for all prototypes
         own = labels[:, None] == self.prototype_labels
         return d.masked_fill(~own, torch.inf).argmin(1), d.masked_fill(own, torch.inf).argmin(1)
-
-    def _metric(self) -> Metric:
-        return Metric.from_components(to_numpy(self.g))
-
-    def _references(self) -> tuple[FloatArray, Codes, Metric]:
-        """The current points, their class codes and the metric, copied from the device when somebody asks."""
-        return to_numpy(self.w), self.w_codes, self._metric()
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything the rest of the training depends on, as plain arrays."""
-        return {**self.adam.state(), "losses": np.array(self.losses)}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a state; a ValueError if it is not of this training."""
-        try:
-            self.adam.restore(state)
-            self.losses = np.array(state["losses"]).tolist()
-        except (KeyError, RuntimeError, TypeError, ValueError) as error:
-            raise ValueError(f"the saved state is not one of this training: {error}") from error

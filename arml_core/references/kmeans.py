@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from ..learners.checks import check_int, draw_seed
@@ -52,9 +53,9 @@ def _centres(rows: FloatArray, count: int, metric: Metric, seed: int) -> FloatAr
     sizes = {} if kind is KMeans else {"batch_size": 1024, "max_iter": 20}
     cells = kind(count, n_init=1, random_state=seed, **sizes).fit_predict(embedded)
     used, cells = np.unique(cells, return_inverse=True)  # a cell may be empty
-    sums = np.zeros((len(used), rows.shape[1]))
-    np.add.at(sums, cells, rows)
-    centres: FloatArray = sums / np.bincount(cells)[:, None]  # of the rows themselves: a singular G cannot be undone
+    members = csr_array((np.ones(len(rows)), (cells, np.arange(len(rows)))), shape=(len(used), len(rows)))
+    # of the rows themselves: a singular G cannot be undone
+    centres: FloatArray = (members @ rows) / np.bincount(cells)[:, None]
     return centres
 
 

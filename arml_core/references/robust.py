@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
-from torch.optim.adam import adam
 
 from ..device import resolve_device
-from ..learners.arml import ADAM
 from ..learners.checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
 from ..learners.precision import choose_dtype, to_numpy
 from ..metric import Metric
 from ..numerics.arrays import FloatArray
-from ..progress import Callback, report
+from ..progress import Callback
 from ..threat import ThreatModel, dual_norm
 from .base import Codes, Features, LearnedReferences, ReferenceLearner
 from .deciding_triplets import DecidingTriplets, triplet_radii
 from .image_shifts import shifted
 from .kmeans import class_centres
+from .training import PrototypeTraining
 
 METRICS = ("learned", "euclidean")
-BATCH = 500
+METRIC_EVERY = 5  # steps
 START_CENTRES = 20  # a class, for the automatic radius
 RADIUS_QUANTILE = 0.9
 JUDGED_ROWS = 5_000  # rows that the automatic radius looks at
-FEWEST_STEPS = 600
-POINT_RATE = 0.05  # of the typical spread of a feature within a class, for one step of Adam
-METRIC_RATE = 0.01
 
 
 class RobustPrototypes(ReferenceLearner):
@@ -138,7 +133,7 @@ class RobustPrototypes(ReferenceLearner):
             metric = Metric.from_components(start)
         elif not metric.is_identity:
             g = torch.tensor(metric.components, dtype=dtype, device=device)
-        x = torch.as_tensor(np.ascontiguousarray(X), dtype=dtype, device=device)
+        x = torch.tensor(np.ascontiguousarray(X), dtype=dtype, device=device)
         labels = torch.as_tensor(codes, device=device)
         points, point_codes = class_centres(X, codes, self.n_prototypes, metric, seed)
         shape = self._image_shape(X.shape[1])
@@ -173,11 +168,12 @@ class RobustPrototypes(ReferenceLearner):
         if self.radius != "auto":
             return check_real("radius", self.radius, 0.0, open_low=True)
         w = torch.tensor(centres, dtype=run.x.dtype, device=run.x.device)
+        m = None if run.g is None else run.g.T @ run.g
         triplets = DecidingTriplets(torch.as_tensor(centre_codes, device=run.x.device), run.dual)
-        triplets.prepare(w, run.g)
+        triplets.prepare(w, m)
         some = slice(None, None, max(1, len(run.x) // JUDGED_ROWS))
-        i, j = triplets.find(run.x[some], run.labels[some], run.g)
-        radii = triplet_radii(run.x[some], w[i], w[j], run.g, run.dual)
+        i, j = triplets.find(run.x[some], run.labels[some])
+        radii = triplet_radii(run.x[some], w[i], w[j], m, run.dual)
         found = float(torch.quantile(radii.to(torch.float64), RADIUS_QUANTILE))
         if not found > 0:
             raise ValueError("nearly every row lies nearer to another class: give the target radius as a number")
@@ -185,116 +181,38 @@ class RobustPrototypes(ReferenceLearner):
 
 
 @dataclass
-class _Training:
-    """One training: everything lives on the device."""
+class _Training(PrototypeTraining):
+    """One training towards the target radius; what it keeps is in :class:`PrototypeTraining`."""
 
-    w: Tensor
-    w_codes: Codes
-    g: Tensor | None
-    learns_metric: bool
-    x: Tensor
-    labels: Tensor
-    dual: float
-    radius: float
-    n_epochs: int
-    shifts: int
-    image_shape: tuple[int, int] | None
-    seed: int
-    losses: list[float] = field(default_factory=list)
-    radii: list[float] = field(default_factory=list)
+    dual: float = 2.0
+    radius: float = 0.0
+    shifts: int = 0
+    image_shape: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        steps = math.ceil(len(self.x) / BATCH)
-        self.n_epochs = max(self.n_epochs, math.ceil(FEWEST_STEPS / steps))
-        self.total_steps = self.n_epochs * steps
-        self.triplets = DecidingTriplets(torch.as_tensor(self.w_codes, device=self.w.device), self.dual)
-        self.parameters = [self.w] + ([self.g] if self.learns_metric and self.g is not None else [])
-        self.first = [torch.zeros_like(p) for p in self.parameters]
-        self.second = [torch.zeros_like(p) for p in self.parameters]
-        self.counts = [torch.zeros((), device="cpu") for _ in self.parameters]  # torch's adam wants them there
-        self.rates = [POINT_RATE * self._spread(), METRIC_RATE]
+        super().__post_init__()
+        self.triplets = DecidingTriplets(self.prototype_labels, self.dual)
 
-    def _spread(self) -> float:
-        """The typical standard deviation of a feature within a class; of features that vary at all."""
-        variances = []
-        for code in torch.unique(self.labels):
-            rows = self.x[self.labels == code]
-            variances.append(len(rows) * rows.var(dim=0, correction=0))
-        within = (torch.stack(variances).sum(0) / len(self.x)).to(torch.float64)
-        moving = within[within > 0]
-        return float(moving.mean().sqrt()) if len(moving) else float(self.x.abs().max()) or 1.0
+    def _augmented(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        if not self.shifts or self.image_shape is None:
+            return x
+        return shifted(x, self.image_shape, self.shifts, generator)
 
-    def train(self, callback: Callback | None) -> dict[str, FloatArray]:
-        for epoch in range(len(self.losses), self.n_epochs):
-            self._epoch(epoch)
-            numbers = {"loss": self.losses[-1], "radius": self.radii[-1]}
-            views = {"references": self._references, "metric": self._metric, "state": self.state}
-            report(callback, epoch + 1, self.n_epochs, **views, **numbers)
-        return {"loss": np.array(self.losses), "radius": np.array(self.radii)}
+    def _terms(self, x: Tensor, labels: Tensor, step: int) -> dict[str, Tensor]:
+        """One step of Adam; each row's loss and radius before it.
 
-    def _epoch(self, epoch: int) -> None:
-        """One pass over the rows in an order that depends on the seed and the epoch alone."""
-        generator = torch.Generator().manual_seed(self.seed + epoch)
-        order = torch.randperm(len(self.x), generator=generator)
-        loss, radius = 0.0, 0.0
-        for start in range(0, len(order), BATCH):
-            rows = order[start : start + BATCH].to(self.x.device)
-            x = self.x[rows]
-            if self.shifts and self.image_shape is not None:
-                x = shifted(x, self.image_shape, self.shifts, generator)
-            radii = self._step(x, self.labels[rows])
-            loss += float((self.radius - radii).clamp_min(0).sum())
-            radius += float(radii.clamp_min(0).sum())
-        self.losses.append(loss / len(order))
-        self.radii.append(radius / len(order))
-        if not (math.isfinite(loss) and bool(torch.isfinite(self.w).all())):
-            raise FloatingPointError(
-                f"RobustPrototypes stopped: the loss became {loss:g} in epoch {epoch + 1}. "
-                "Scale the features to a common range"
-            )
-
-    def _step(self, x: Tensor, labels: Tensor) -> Tensor:
-        """One step of Adam; the rows' radii before it."""
-        self.triplets.prepare(self.w, self.g)
-        i, j = self.triplets.find(x, labels, self.g)
-        leaves = [p.detach().requires_grad_() for p in self.parameters]
-        g = leaves[1] if len(leaves) > 1 else self.g
-        radii = triplet_radii(x, leaves[0][i], leaves[0][j], g, self.dual)
-        loss = (self.radius - radii).clamp_min(0).mean()
-        gradients = torch.autograd.grad(loss, leaves)
-        left = 1 - float(self.counts[0]) / self.total_steps
-        for parameter, gradient, first, second, count, rate in zip(
-            self.parameters, gradients, self.first, self.second, self.counts, self.rates, strict=False
-        ):
-            adam([parameter], [gradient], [first], [second], [], [count], foreach=False, lr=rate * left, **ADAM)
-        return radii.detach()
-
-    def _metric(self) -> Metric:
-        return Metric.identity(self.x.shape[1]) if self.g is None else Metric.from_components(to_numpy(self.g))
-
-    def _references(self) -> tuple[FloatArray, Codes, Metric]:
-        """The current points, their class codes and the metric, copied from the device when somebody asks."""
-        return to_numpy(self.w), self.w_codes, self._metric()
-
-    def _kept(self) -> dict[str, Tensor]:
-        kept: dict[str, Tensor] = {}
-        names = zip("wg", self.parameters, self.first, self.second, self.counts, strict=False)
-        for name, parameter, first, second, count in names:
-            kept |= {name: parameter, f"{name}_first": first, f"{name}_second": second, f"{name}_count": count}
-        return kept
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything the rest of the training depends on, as plain arrays."""
-        found = {name: value.cpu().numpy().copy() for name, value in self._kept().items()}
-        return {**found, "losses": np.array(self.losses), "radii": np.array(self.radii)}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a state; a ValueError if it is not of this training."""
-        try:
-            for name, value in self._kept().items():
-                if tuple(np.shape(state[name])) != tuple(value.shape):
-                    raise ValueError(f"{name} has shape {np.shape(state[name])}, not {tuple(value.shape)}")
-                value.copy_(torch.as_tensor(np.array(state[name])))
-            self.losses, self.radii = np.array(state["losses"]).tolist(), np.array(state["radii"]).tolist()
-        except (KeyError, RuntimeError, TypeError, ValueError) as error:
-            raise ValueError(f"the saved state is not one of this training: {error}") from error
+        The metric moves, and the prototypes are measured against each other, in every fifth step of an epoch.
+        """
+        seldom = step % METRIC_EVERY == 0
+        if seldom:
+            self.m = None if self.g is None else self.g.T @ self.g
+        self.triplets.prepare(self.w, self.m, measure_between=seldom)
+        i, j = self.triplets.find(x, labels)
+        names = [name for name in self.adam.parameters if name == "w" or seldom]
+        w, *others = leaves = self.adam.leaves(names)
+        m = others[0].T @ others[0] if others else self.m
+        radii = triplet_radii(x, w[i], w[j], m, self.dual)
+        losses = (self.radius - radii).clamp_min(0)
+        gradients = torch.autograd.grad(losses.mean(), leaves)
+        self.adam.step(dict(zip(names, gradients, strict=True)))
+        return {"loss": losses.detach(), "radius": radii.detach().clamp_min(0)}

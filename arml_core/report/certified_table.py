@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..certificates.training_rows import TrainingChanges
 from ..datasets.table import Layout, counterfactuals_in_units
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.directed_rounding import digits_down
@@ -23,7 +24,8 @@ class CertifiedTable:
     """Rows of a file and their radii.
 
     `X` is scaled, `raw` in the file's units, `lines` leads back to the file. `labels` is None where the classifier's
-    own answer was certified. `radii.predicted` holds class codes.
+    own answer was certified. `radii.predicted` holds class codes. `training` says how many training rows must be wrong
+    before the answers change, None where that was not counted.
     """
 
     layout: Layout
@@ -32,6 +34,7 @@ class CertifiedTable:
     lines: IntArray
     labels: IntArray | None
     radii: Radii
+    training: TrainingChanges | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -39,7 +42,8 @@ class CertifiedTable:
     def take(self, index: IntArray | Sequence[int]) -> CertifiedTable:
         """Some of the rows, in the order of `index`."""
         labels = None if self.labels is None else self.labels[index]
-        chosen = self.X[index], self.raw[index], self.lines[index], labels, self.radii.take(index)
+        training = None if self.training is None else self.training.take(np.asarray(index))
+        chosen = self.X[index], self.raw[index], self.lines[index], labels, self.radii.take(index), training
         return CertifiedTable(self.layout, *chosen)
 
 

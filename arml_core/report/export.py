@@ -6,18 +6,22 @@ from collections.abc import Iterator
 
 from ..datasets.table import write_csv
 from ..numerics.directed_rounding import as_written
+from ..vocabulary import TRAINING_ROWS
 from .certified_table import CertifiedTable, Flips
 
 
 def verdict_csv(rows: CertifiedTable, radius: float, flips: Flips) -> str:
     """One line per row: where it is in the file, the answer, the interval, the verdict at `radius`, before and after.
 
-    `upper` is empty where no change is known; so are the columns "after …".
+    `upper` is empty where no change is known; so are the columns "after …". How many training rows must be wrong stands
+    before them where it was counted, and is empty where no number is enough.
     """
     names, classes = rows.layout.feature_names, rows.layout.class_names
     labelled = rows.labels is not None
     header = ["line", *(["label"] if labelled else []), "answer", "lower", "upper", "exact"]
-    header += [f"verdict at {as_written(radius)}", "answer after"]
+    header += [f"verdict at {as_written(radius)}"]
+    header += [] if rows.training is None else [words.title for words in TRAINING_ROWS.values()]
+    header += ["answer after"]
     header += [f"before: {name}" for name in names] + [f"after: {name}" for name in names]
     verdicts = rows.radii.verdict(radius)
 
@@ -33,7 +37,11 @@ def verdict_csv(rows: CertifiedTable, radius: float, flips: Flips) -> str:
                 float(rows.radii.lower[i]),
                 None if upper == float("inf") else upper,
             ]
-            row += [bool(rows.radii.exact[i]), str(verdicts[i]), classes[int(flips.answers[i])] if known else None]
+            row += [bool(rows.radii.exact[i]), str(verdicts[i])]
+            if rows.training is not None:
+                counts = [float(getattr(rows.training, kind)[i]) for kind in TRAINING_ROWS]
+                row += [None if count == float("inf") else int(count) for count in counts]
+            row.append(classes[int(flips.answers[i])] if known else None)
             row += rows.raw[i].tolist()
             row += flips.raw[i].tolist() if known else [None] * len(names)
             yield row

@@ -9,7 +9,17 @@ import numpy as np
 
 from ..curves import robust_error_curve
 from ..numerics.directed_rounding import as_written
-from ..vocabulary import VERDICTS, WRONG_ALREADY, beyond_words, radii_down, radii_up, wrong_rows
+from ..vocabulary import (
+    TRAINING_ROWS,
+    TRAINING_ROWS_RULE,
+    VERDICTS,
+    WRONG_ALREADY,
+    beyond_words,
+    count_of_rows,
+    radii_down,
+    radii_up,
+    wrong_rows,
+)
 from .certified_table import CertifiedTable, Flips, alone_words, changes_of, measured_in, step_alone
 from .summary import count_verdicts, largest_finite_radius, radius_histogram
 from .svg import curve_svg, histogram_svg
@@ -138,16 +148,41 @@ def _table(rows: CertifiedTable, radius: float, flips: Flips) -> str:
         body.append(
             f'<tr><td class="n">{int(rows.lines[i])}</td>{label}<td>{classes[int(rows.radii.predicted[i])]}</td>'
             f'<td class="n">{shown_lower}</td><td class="n">{shown_upper}</td>'
-            f"<td>{verdicts[i]}</td><td>{_change(rows, i, flips, classes)}</td></tr>"
+            f"<td>{verdicts[i]}</td>{_training(rows, i)}<td>{_change(rows, i, flips, classes)}</td></tr>"
         )
     title = "All rows" if len(rows) <= ROWS_SHOWN else f"The {ROWS_SHOWN} most fragile of {len(rows):,} rows"
     return (
         f"<h2>{title}</h2>\n<p>The most fragile first. No change smaller than “proved” flips the answer; one of size "
         "“found” does. The last column has it in the file's units, which may need a little more, rounded to five "
-        "digits: typed in like that it may just fail to flip. The CSV file of the changed rows has every digit.</p>\n"
+        "digits: typed in like that it may just fail to flip. The CSV file of the changed rows has every digit."
+        f"{_training_meaning(rows)}</p>\n"
         f'<div class="scroll"><table><tr><th class="n">line</th>{label_head}<th>answer</th><th class="n">proved</th>'
-        f'<th class="n">found</th><th>verdict</th><th>what flips it</th></tr>{"".join(body)}</table></div>'
+        f'<th class="n">found</th><th>verdict</th>{_training_head(rows)}<th>what flips it</th></tr>'
+        f"{''.join(body)}</table></div>"
     )
+
+
+def _training_head(rows: CertifiedTable) -> str:
+    """The columns about wrong training rows, where these were counted."""
+    if rows.training is None:
+        return ""
+    return "".join(f'<th class="n">{words.title}</th>' for words in TRAINING_ROWS.values())
+
+
+def _training_meaning(rows: CertifiedTable) -> str:
+    if rows.training is None:
+        return ""
+    titles = "”, “".join(words.title for words in TRAINING_ROWS.values())
+    return (
+        f" “{titles}”: so many wrong training rows could change the answer, with fewer it stands. {TRAINING_ROWS_RULE}"
+    )
+
+
+def _training(rows: CertifiedTable, i: int) -> str:
+    if rows.training is None:
+        return ""
+    counts = (float(getattr(rows.training, kind)[i]) for kind in TRAINING_ROWS)
+    return "".join(f'<td class="n">{count_of_rows(count)}</td>' for count in counts)
 
 
 def _change(rows: CertifiedTable, i: int, flips: Flips, classes: Sequence[str]) -> str:

@@ -10,10 +10,11 @@ from . import __doc__ as description
 from .paper import run_paper
 from .piles import run_piles, run_ruled_piles
 from .repeat import run_repeats
-from .run import run_crowds, run_problems, run_ruled
+from .run import run_chosen, run_crowds, run_problems, run_ruled
 from .stress import run_apart, run_lines, run_precision, run_units
 from .tally import Tally
 from .together import run_together
+from .training_rows import run_training_rows
 
 
 def main() -> None:
@@ -40,6 +41,7 @@ def campaign(options: argparse.Namespace) -> int:
     for title, part in (
         ("many rows, K = 1 and 2, exhaustive oracle", run_crowds),
         ("ties as sets and targets, exhaustive oracle", run_ruled),
+        ("points that are given, pruned or learned, exhaustive oracle", run_chosen),
         ("many rows, several points together and each alone", run_together),
         ("rows on top of each other, in a plane or on a line", run_piles),
         ("the same, ties as sets and targets", run_ruled_piles),
@@ -47,6 +49,7 @@ def campaign(options: argparse.Namespace) -> int:
         ("units from 1e-6 to 1e6", run_units),
         ("one feature moves, in fractions", run_lines),
         ("the same, units up to 1e40 apart", run_apart),
+        ("wrong training rows, all subsets", run_training_rows),
     ):
         begun = time.monotonic()
         total += show(title, begun, part(options.seed, stressed, deadline))

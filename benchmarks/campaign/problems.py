@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from arml_core import MahalanobisKNN, Metric
+from arml_core import GMLVQ, NCA, AdversarialPruning, KMeansPrototypes, MahalanobisKNN, Metric
+from arml_core.references import ReferenceLearner
 from tests.attacks.problems import Problem
 from tests.oracles import Threat
 
@@ -17,6 +19,7 @@ NORMS = (1.0, 2.0, np.inf)
 LAYOUTS = ("plain", "grid", "duplicates", "clusters")
 SCALES = np.array([1e-3, 1.0, 1e3])  # of a badly scaled metric's features
 MOST_SETS = 130  # neighbour sets the oracle enumerates
+ORACLE_CONDITION = 1e3  # of a learned G: beyond it the oracle's programs may fail
 
 
 def make_problem(seed: int, number: int) -> Problem:
@@ -32,9 +35,7 @@ def make_problem(seed: int, number: int) -> Problem:
     exclude = tuple(sorted({*own, *_others(n, rng)})) if own or rng.random() < 0.1 else ()
     kept = n - len(exclude)
     k = int(rng.integers(2, max(3, 2 * kept // 3))) if rng.random() < 0.7 else 1
-    while math.comb(kept, k) > MOST_SETS:
-        k -= 1
-    return Problem(M, X, y, x, k, _threat(norm, X, rng), exclude)
+    return Problem(M, X, y, x, _few_enough(kept, k), _threat(norm, X, rng), exclude)
 
 
 def make_crowd(seed: int, number: int) -> Problem:
@@ -202,6 +203,91 @@ def _overlapping(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
     return centres[y] + 0.5 * rng.normal(size=(n, d)), y, centres
 
 
+@dataclass
+class ReferenceProblem(Problem):
+    """A problem whose `X`, `y` and `M` are the references of a classifier that is fitted to other rows.
+
+    `exclude` are places among the references; `left_out` are the same as training rows.
+    """
+
+    rows: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    labels: np.ndarray = field(default_factory=lambda: np.empty(0))
+    learner: ReferenceLearner | None = None
+    metric: np.ndarray | None = None
+    left_out: tuple[int, ...] = ()
+
+    def fitted(self) -> MahalanobisKNN:
+        references = (self.X, self.y) if self.learner is None else self.learner
+        return MahalanobisKNN(self.k, self.metric, references=references).fit(self.rows, self.labels)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {**super().options, "exclude": [list(self.left_out)] if self.left_out else None}
+
+    @property
+    def kind(self) -> str:
+        return "given points" if self.learner is None else f"references of {type(self.learner).__name__}"
+
+
+def make_chosen(seed: int, number: int) -> ReferenceProblem:
+    """A problem whose references are, in turn, points of any kind, kept rows, or learned points with a learned metric.
+
+    A class may have no reference, and of pruned rows there may be only one class left.
+    """
+    rng = np.random.default_rng([seed, number, 7])
+    norm, layout = NORMS[number // 4 % 3], LAYOUTS[number // 12 % 4]
+    d, n = int(rng.choice([1, 2, 3, 3, 4])), int(rng.integers(7, 15))
+    rows, labels = _rows(layout, n, d, rng), _labels(n, rng)
+    x, own = _point(rows, rng)
+    learner, metric = _reference_learner(number % 4, rows, labels, rng)
+    left_out, exclude = (), np.zeros(0, dtype=int)
+    if learner is None:
+        chosen = rng.choice(n, size=int(rng.integers(3, n)), replace=False)
+        X, y = rows[chosen] + rng.integers(0, 2) * rng.normal(size=(len(chosen), d)), labels[chosen]
+        found = metric
+    else:
+        ready = learner.fit(rows, labels, metric=metric)
+        X, y = ready.references_, ready.reference_labels_
+        found = metric if ready.components_ is None else ready.components_.T @ ready.components_
+        if ready.reference_rows_ is not None and len(X) > 3:
+            left_out = tuple(sorted({*own, *rng.choice(n, size=2).tolist()}))
+            exclude = np.flatnonzero(np.isin(ready.reference_rows_, left_out))
+    kept = len(X) - len(exclude)
+    k = _few_enough(kept, int(rng.integers(1, 1 + max(1, 2 * kept // 3))))
+    threat = _threat(norm, rows, rng)
+    fitted_to = {"rows": rows, "labels": labels, "learner": learner, "metric": metric}
+    M = np.eye(d) if found is None else found
+    return ReferenceProblem(M, X, y, x, k, threat, tuple(exclude.tolist()), left_out=left_out, **fitted_to)
+
+
+def _reference_learner(
+    kind: int, rows: np.ndarray, labels: np.ndarray, rng: np.random.Generator
+) -> tuple[ReferenceLearner | None, np.ndarray | None]:
+    """A learner of references and the metric to learn them under; None for points that nobody learned."""
+    if kind == 0:
+        return None, _matrix(METRICS[int(rng.integers(4))], rows.shape[1], rng)
+    if kind == 1:
+        scale = float(rng.choice([0.1, 0.5, 1.0, 3.0]))
+        pruning = AdversarialPruning(scale, norm=("l1", "l2", "linf")[int(rng.integers(3))])
+        return pruning, None if rng.random() < 0.5 else _matrix("full", rows.shape[1], rng)
+    if kind == 2:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "the learned metric may be doubtful")
+            learned = NCA(max_iter=3).fit(rows, labels)
+        return KMeansPrototypes(int(rng.integers(1, 4)), random_state=0), learned.get_mahalanobis_matrix()
+    learner = GMLVQ(int(rng.integers(1, 4)), n_epochs=1, random_state=0)
+    if np.linalg.cond(learner.fit(rows, labels).components_) > ORACLE_CONDITION:
+        learner.set_params(n_components=1)
+    return learner, None
+
+
+def _few_enough(n_rows: int, k: int) -> int:
+    """The largest K, up to `k`, for which the oracle can go through all sets of neighbours."""
+    while math.comb(n_rows, k) > MOST_SETS:
+        k -= 1
+    return k
+
+
 def in_units(problem: Problem, factor: float) -> Problem:
     """The same problem with all features `factor` times as large."""
     box = problem.threat.box
@@ -224,16 +310,22 @@ def as_code(problem: Problem) -> str:
     metric = f"np.array({problem.M.tolist()})"
     if isinstance(problem, LineProblem):
         metric = f"Metric.from_components({problem.G.tolist()})"
+    X, y, references = problem.X, problem.y, ""
+    if isinstance(problem, ReferenceProblem):
+        X, y = problem.rows, problem.labels
+        metric = None if problem.metric is None else f"np.array({problem.metric.tolist()})"
+        given = f"(np.array({problem.X.tolist()}), np.array({problem.y.tolist()}))"
+        references = f", references={given if problem.learner is None else repr(problem.learner)}"
     return "\n".join(
         [
             "import numpy as np",
-            "from arml_core import MahalanobisKNN, Metric, ThreatModel",
+            "from arml_core import *",
             f"M = {metric}",
-            f"X = np.array({problem.X.tolist()}, dtype=np.{problem.X.dtype})",
-            f"y = np.array({problem.y.tolist()})",
+            f"X = np.array({X.tolist()}, dtype=np.{X.dtype})",
+            f"y = np.array({y.tolist()})",
             f"x = np.array({points.tolist()}, dtype=np.{points.dtype})",
             f"threat = ThreatModel('{norm}', costs={costs}, frozen={list(threat.frozen) or None}, box={box})",
-            f"knn = MahalanobisKNN({problem.k}, M).fit(X, y)",
+            f"knn = MahalanobisKNN({problem.k}, M{references}).fit(X, y)",
             f"question = dict(threat=threat, {asked})",
             "print(knn.certify(x, method='votes', **question))",
             "print(knn.certify(x, method='search', **question))",

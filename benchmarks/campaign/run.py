@@ -14,7 +14,17 @@ from tests.attacks.oracles import Truth, truth
 from tests.attacks.problems import Problem
 
 from .checks import Answers, Violation, ask, violations
-from .problems import LAYOUTS, METRICS, NORMS, make_crowd, make_problem, make_ruled, metric_kind
+from .problems import (
+    LAYOUTS,
+    METRICS,
+    NORMS,
+    ReferenceProblem,
+    make_chosen,
+    make_crowd,
+    make_problem,
+    make_ruled,
+    metric_kind,
+)
 from .tally import Tally
 
 ROUND = len(METRICS) * len(NORMS) * len(LAYOUTS)  # after this many problems all combinations have come
@@ -34,6 +44,11 @@ def run_crowds(seed: int, numbers: range, deadline: float) -> Tally:
 def run_ruled(seed: int, numbers: range, deadline: float) -> Tally:
     """The random problems with ties as sets and targets."""
     return run_problems(seed, numbers, deadline, make_ruled)
+
+
+def run_chosen(seed: int, numbers: range, deadline: float) -> Tally:
+    """References that are no training rows, kept rows, and learned points with a learned metric."""
+    return run_problems(seed, numbers, deadline, make_chosen)
 
 
 def run_problems(seed: int, numbers: range, deadline: float, make: Make = make_problem) -> Tally:
@@ -59,7 +74,11 @@ def _check(tally: Tally, number: int, problem: Problem) -> list[Violation]:
     knn = problem.fitted()
     answers = ask(problem, knn, slow=[SLOW[number // ROUND % len(SLOW)]])
     real = true_radii(problem, answers)
-    tally.add(number, problem, metric_kind(number), answers, real)
+    if isinstance(problem, ReferenceProblem):
+        tally.kinds[problem.kind] += 1
+        tally.add(number, problem, "full", answers, real)
+    else:
+        tally.add(number, problem, metric_kind(number), answers, real)
     return list(violations(problem, knn, answers, real))
 
 

@@ -5,13 +5,9 @@ What it takes is remembered by content, so that a change of the view costs littl
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import arml_core as arml
 from arml_core.certificates import METHODS as CERTIFICATES
@@ -26,18 +22,27 @@ from arml_core.figures import (
     plane_table,
     window_for,
 )
-from arml_core.learners.registry import LEARNERS, get_learner
 
 from .content_cache import cached_by_content
 from .csv_out import csv_button
+from .plane_models import (
+    EPOCHS,
+    ROBUST,
+    TITLES,
+    Codes,
+    Floats,
+    PlaneModel,
+    RecordedTraining,
+    arml_training,
+    learned_components,
+    prototype_training,
+)
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 Point = tuple[float, float, int]
-SEED = 0
-TITLES = {**{name: entry.title for name, entry in LEARNERS.items()}, "hand": "Hand-made"}
 LAYERS = ("ellipse", "neighbours")
-EPOCHS, EPOCH_STEP = 1000, 10
+PLAYED = {"arml": "epoch", ROBUST: "prototype_epoch"}
+"""Methods whose training can be played, with the field of the view that says which epoch is shown."""
+AUTO, END = "auto", "end"
 MOST_CLASSES = 4
 SEARCH_SECONDS = 0.06  # per point; whatever is still open then is shown as an interval
 
@@ -46,7 +51,8 @@ SEARCH_SECONDS = 0.06  # per point; whatever is still open then is shown as an i
 class PlaneView:
     """The points, the metrics that are drawn, and the point that is certified.
 
-    `row` is a chosen training row, `at` a chosen place; one of them at most.
+    `row` is a chosen training row, `at` a chosen place; one of them at most. `prototypes` is their number in each class
+    and `target` the radius they are learned for.
     """
 
     data: str = "seven_points"
@@ -61,6 +67,9 @@ class PlaneView:
     at: tuple[float, float] | None = None
     hand: tuple[float, float, float] = (2.0, 1.0, 30.0)
     epoch: int = EPOCHS
+    prototypes: int | str = AUTO
+    target: float | str = AUTO
+    prototype_epoch: int | str = END
     layers: tuple[str, ...] = LAYERS
 
 
@@ -77,15 +86,6 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedTraining:
-    """ARML's training, kept every EPOCH_STEP epochs: G after each, and the two curves."""
-
-    components: Floats
-    loss: Floats
-    radius: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Panel:
     """One method on the points: its regions, the certificate of the chosen point, and the mean over all points.
 
@@ -93,7 +93,7 @@ class Panel:
     """
 
     title: str
-    components: Floats
+    model: PlaneModel
     plane: Plane
     probe: Probe
     points: Points
@@ -101,8 +101,21 @@ class Panel:
     norm: str
 
     @property
+    def components(self) -> Floats:
+        return self.model.components
+
+    @property
     def mean_radius(self) -> float:
-        return _mean(self.components, self.points.X, self.points.y, self.n_neighbors, self.norm)
+        return self._everyone[0]
+
+    @property
+    def wrong(self) -> int:
+        """How many training points are answered wrongly, each left out as for the mean."""
+        return self._everyone[1]
+
+    @property
+    def _everyone(self) -> tuple[float, int]:
+        return _mean_and_wrong(*_parts(self.model), self.points.X, self.points.y, self.n_neighbors, self.norm)
 
 
 @cached_by_content(64)
@@ -132,40 +145,19 @@ def chosen_place(view: PlaneView, points: Points) -> tuple[float, float]:
     return view.at
 
 
-@cached_by_content(256)
-def _learned_components(method: str, X: Floats, y: Codes) -> Floats:
-    """G of a learner fitted with its defaults."""
-    learner = get_learner(method).build(random_state=SEED, device="cpu")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # doubtful data is made on purpose here, and nobody reads the log
-        components: Floats = learner.fit(X, y).components_
-        return components
+def recorded_training(method: str, view: PlaneView, points: Points) -> RecordedTraining:
+    """The training of a method that can be played."""
+    if method == ROBUST:
+        return prototype_training(points.X, points.y, view.prototypes, view.target)
+    return arml_training(points.X, points.y)
 
 
-@cached_by_content(64)
-def arml_training(X: Floats, y: Codes) -> RecordedTraining:
-    """ARML's whole training, from the Euclidean metric at epoch 0."""
-    kept = [np.eye(2)]
-
-    def record(done: int, total: int, info: Mapping[str, Any]) -> None:
-        if done % EPOCH_STEP == 0:
-            kept.append(info["metric"]().components)
-
-    learner = get_learner("arml").build({"n_epochs": EPOCHS}, random_state=SEED, device="cpu")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        learner.fit(X, y, callback=record)
-    return RecordedTraining(np.array(kept), learner.history_["loss"], learner.history_["radius"])
-
-
-def _components(method: str, view: PlaneView, points: Points) -> Floats:
-    """G of a panel's method."""
-    if method == "hand":
-        return hand_made_components(*view.hand)
-    if method == "arml":
-        recorded: Floats = arml_training(points.X, points.y).components[view.epoch // EPOCH_STEP]
-        return recorded
-    return _learned_components(method, points.X, points.y)
+def _model(method: str, view: PlaneView, points: Points) -> PlaneModel:
+    """What a panel's method compares with."""
+    if method in PLAYED:
+        return recorded_training(method, view, points).at(getattr(view, PLAYED[method]))
+    hand = method == "hand"
+    return PlaneModel(hand_made_components(*view.hand) if hand else learned_components(method, points.X, points.y))
 
 
 def best_method(n_neighbors: int, norm: str) -> str:
@@ -174,29 +166,60 @@ def best_method(n_neighbors: int, norm: str) -> str:
     return "exact" if is_exact else "search"
 
 
-@cached_by_content(512)
-def _plane(g: Floats, X: Floats, y: Codes, names: tuple[str, ...], k: int, left_out: int | None) -> Plane:
-    return make_plane(X, y, names, arml.Metric.from_components(g), k, window_for(X), left_out)
+def _parts(model: PlaneModel) -> tuple[Floats, Floats | None, Codes | None]:
+    """G, and places and codes of the prototypes: what is remembered by content takes arrays."""
+    return model.components, *(model.prototypes or (None, None))
 
 
 @cached_by_content(512)
-def _mean(g: Floats, X: Floats, y: Codes, k: int, norm: str) -> float:
-    """The mean certified radius over the training points, each left out in turn.
+def _plane(
+    g: Floats,
+    places: Floats | None,
+    codes: Codes | None,
+    X: Floats,
+    y: Codes,
+    names: tuple[str, ...],
+    k: int,
+    left_out: int | None,
+) -> Plane:
+    prototypes = None if places is None or codes is None else (places, codes)
+    return make_plane(X, y, names, arml.Metric.from_components(g), k, window_for(X), left_out, prototypes)
+
+
+@cached_by_content(512)
+def _mean_and_wrong(
+    g: Floats, places: Floats | None, codes: Codes | None, X: Floats, y: Codes, k: int, norm: str
+) -> tuple[float, int]:
+    """The mean certified radius over the training points, each left out in turn unless prototypes answer.
+
+    And how many of them are answered wrongly.
 
     Exact where that is quick for all points at once, else the `votes` lower bound.
     """
     method = "exact" if best_method(k, norm) == "exact" else "votes"
-    knn = _classifier(g, X, y, k)
-    return mean_radius(knn.certify(X, y, method=method, threat=arml.ThreatModel(norm), exclude=np.arange(len(X))).lower)
+    knn = _classifier(g, places, codes, X, y, k)
+    exclude = np.arange(len(X)) if places is None else None
+    found = knn.certify(X, y, method=method, threat=arml.ThreatModel(norm), exclude=exclude)
+    return mean_radius(found.lower), int((~found.correct).sum())
 
 
 @cached_by_content(2048)
 def _probe(
-    g: Floats, X: Floats, y: Codes, k: int, norm: str, place: tuple[float, float], row: int | None, seconds: float
+    g: Floats,
+    places: Floats | None,
+    codes: Codes | None,
+    X: Floats,
+    y: Codes,
+    k: int,
+    norm: str,
+    place: tuple[float, float],
+    row: int | None,
+    seconds: float,
 ) -> Probe:
-    """Certify one place, or training row `row` with its own label and without itself (leave-one-out)."""
-    knn, x = _classifier(g, X, y, k), np.array([place], dtype=np.float64)
-    label, exclude = (None, None) if row is None else (int(y[row]), [row])
+    """Certify one place, or training row `row` with its own label, without itself unless prototypes answer."""
+    knn, x = _classifier(g, places, codes, X, y, k), np.array([place], dtype=np.float64)
+    label = None if row is None else int(y[row])
+    exclude = None if row is None or places is not None else [row]
     method = best_method(k, norm)
     labels = None if label is None else [label]
     found = knn.certify(x, labels, method=method, threat=arml.ThreatModel(norm), exclude=exclude, budget=seconds)
@@ -204,16 +227,27 @@ def _probe(
     return make_probe(found, x[0], int(found.predicted[0]), neighbours[0], squared[0], row, label)
 
 
-def _classifier(g: Floats, X: Floats, y: Codes, k: int) -> arml.MahalanobisKNN:
-    return arml.MahalanobisKNN(k, metric=arml.Metric.from_components(g), device="cpu").fit(X, y)
+def _classifier(
+    g: Floats, places: Floats | None, codes: Codes | None, X: Floats, y: Codes, k: int
+) -> arml.MahalanobisKNN:
+    references = None if places is None else (places, codes)
+    metric = arml.Metric.from_components(g)
+    return arml.MahalanobisKNN(k, metric=metric, device="cpu", references=references).fit(X, y)
+
+
+def voters_of(method: str, view: PlaneView) -> int:
+    """K of a panel: prototypes are learned for one neighbour, and answer with one."""
+    return 1 if method == ROBUST else view.k
 
 
 def panel_of(method: str, view: PlaneView, points: Points, seconds: float = SEARCH_SECONDS) -> Panel:
     """Everything one picture shows; `seconds` bound the search for the chosen point's radius."""
-    g = _components(method, view, points)
-    plane = _plane(g, points.X, points.y, points.class_names, view.k, view.row)
-    probe = _probe(g, points.X, points.y, view.k, view.norm, chosen_place(view, points), view.row, seconds)
-    return Panel(TITLES[method], g, plane, probe, points, view.k, view.norm)
+    model = _model(method, view, points)
+    parts, k = _parts(model), voters_of(method, view)
+    left_out = view.row if model.prototypes is None else None
+    plane = _plane(*parts, points.X, points.y, points.class_names, k, left_out)
+    probe = _probe(*parts, points.X, points.y, k, view.norm, chosen_place(view, points), view.row, seconds)
+    return Panel(TITLES[method], model, plane, probe, points, k, view.norm)
 
 
 def panel_csv_button(panel: Panel, key: str) -> None:
@@ -221,6 +255,6 @@ def panel_csv_button(panel: Panel, key: str) -> None:
     csv_button(
         panel.title,
         lambda: plane_table(panel.plane, panel.probe),
-        file_name=f"playground-{panel.title.lower()}.csv",
+        file_name=f"playground-{panel.title.lower().replace(' ', '-')}.csv",
         key=key,
     )

@@ -8,7 +8,9 @@ import pytest
 import arml_core as arml
 from arml_core.figures import hand_made_components, window_for
 from arml_core.figures.margin import decision_margin
-from arml_core.figures.plane_figure import ARROW, CERTIFIED, NEIGHBOURS, SELECTED, UPPER, VOTING
+from arml_core.figures.plane_figure import ARROW, CERTIFIED, NEIGHBOURS, PROTOTYPES, SELECTED, UPPER, VOTING
+from arml_core.references import RobustPrototypes
+from pages.components.playground.hints import HIGHLIGHTS
 from pages.components.playground.lessons import LESSONS
 
 from .dashboard import (
@@ -241,10 +243,9 @@ def test_every_step_of_a_lesson_is_reachable(open_page, lesson: str) -> None:
         page.get_by_text(f"step {step} of 5").wait_for()
         answer = LESSONS[lesson].steps[step - 1].answer
         assert page.get_by_text(answer[:40]).count() == 0
-        page.get_by_role("button", name="Answer").click()
+        page.get_by_role("button", name="Answer", exact=True).click()
         page.get_by_text(answer[:40]).wait_for()
-        page.keyboard.press("Escape")
-        page.get_by_role("button", name="Next" if step < 5 else "Finish").click()
+        page.get_by_role("button", name="Next" if step < 5 else "Finish", exact=True).click()
     page.wait_for_function("() => !location.search.includes('lesson')")
 
 
@@ -267,12 +268,54 @@ def test_arml_plays_its_training_epoch_by_epoch(open_page) -> None:
     start = margin_sum(page, 2)
     page.get_by_role("button", name="Play").click()
     page.wait_for_function(
-        "() => Number(document.querySelector('.st-key-pg_training input')?.value) >= 100",
+        "() => Number(document.querySelector('[class*=st-key-pg_training] input')?.value) >= 100",
         timeout=PATIENCE,
     )
     page.get_by_role("button", name="Pause").click()
     wait_for_address(page, "epoch=")
     assert margin_sum(page, 2) != start
+
+
+def test_prototypes_are_certified_and_move_while_they_learn(open_page) -> None:
+    page = open_page("/playground?data=moons&n=40&methods=euclidean~robust_prototypes&prototypes=2&target=0.4&row=3")
+    toy = arml.load_dataset("moons", n=40)
+    learned = RobustPrototypes(2, 0.4, device="cpu", random_state=0).fit(toy.X_train, toy.y_train)
+    marks = trace(page, 1, PROTOTYPES)
+    assert np.column_stack([marks["x"], marks["y"]]) == pytest.approx(learned.references_, rel=1e-4, abs=1e-4)
+    knn = arml.MahalanobisKNN(references=learned).fit(toy.X_train, toy.y_train)
+    engine = knn.certify(toy.X_train[[3]], toy.y_train[[3]], method="exact").lower[0]
+    assert drawn_radius(page, 1) == pytest.approx(engine, rel=1e-4)
+    assert page.locator(".arml-plane [data-name='prototypes']").count() == 4
+    assert trace(page, 0, PROTOTYPES) is None
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function(
+        """() => {
+          const epoch = Number(document.querySelector('.st-key-pg_training_prototype_epoch input')?.value);
+          return 30 <= epoch && epoch < 500;
+        }""",
+        timeout=PATIENCE,
+    )
+    page.get_by_role("button", name="Pause").click()
+    wait_for_address(page, "prototype_epoch=")
+    assert trace(page, 1, PROTOTYPES) != marks
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_what_a_step_asks_is_seen_without_scrolling(open_page, lesson: str) -> None:
+    """In a window of 1280 × 720: the pictures, their radii, the step's control; and the answer covers none of it."""
+    for number, step in enumerate(LESSONS[lesson].steps, start=1):
+        page = open_page(f"/playground?lesson={lesson}&step={number}", height=720)
+        page.get_by_role("button", name="Answer", exact=True).click()
+        page.get_by_text(step.answer[:40]).wait_for()
+        settle(page)
+        seen = [*page.locator(".arml-plane").all(), page.get_by_test_id("stMetricValue").first]
+        keys = HIGHLIGHTS.get(step.control, ())
+        seen += [control for key in keys for control in page.locator(f".st-key-{key}").all()]
+        assert len(seen) >= 3 + bool(keys)
+        boxes = [element.bounding_box() for element in seen]
+        assert all(box["y"] >= 0 and box["y"] + box["height"] <= 720 for box in boxes), (number, boxes)
+        answer = page.get_by_text(step.answer[:40]).bounding_box()
+        assert answer["y"] + answer["height"] <= min(box["y"] for box in boxes[:2]), number
 
 
 def test_without_a_mouse(open_page) -> None:

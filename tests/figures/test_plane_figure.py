@@ -17,6 +17,7 @@ from arml_core.figures.plane_figure import (
     LEFT_OUT,
     NEIGHBOURS,
     OVERLAY,
+    PROTOTYPES,
     SELECTED,
     UPPER,
     VOTING,
@@ -194,6 +195,63 @@ def test_neighbours_that_vote_are_drawn_larger_in_their_own_shape() -> None:
     assert list(voting.marker.symbol) == [SHAPES[code] for code in plane.codes[rows]]
     assert list(voting.marker.color) == [LIGHT.classes[code] for code in plane.codes[rows]]
     assert voting.marker.size > found["square"].marker.size
+
+
+def prototype_scene(row: int | None = 2):
+    """Two prototypes a class answer; the second of the triangles decides for training row 2, which is not left out."""
+    places, codes = np.array([[-0.5, 0.2], [0.2, 1.2], [1.0, 0.9], [9.0, 0.4]]), np.array([0, 0, 1, 1])
+    knn = arml.MahalanobisKNN(references=(places, codes)).fit(SEVEN.X_train, SEVEN.y_train)
+    x = SEVEN.X_train[[2]]
+    found = knn.certify(x, method="exact")
+    squared, near = knn.kneighbors(x)
+    probe = make_probe(found, x[0], int(found.predicted[0]), near[0], squared[0], row, None if row is None else 0)
+    names = SEVEN.class_names
+    plane = make_plane(SEVEN.X_train, SEVEN.y_train, names, knn.metric_, 1, prototypes=(places, codes))
+    return plane, probe, knn
+
+
+def test_prototypes_answer_where_there_are_any() -> None:
+    plane, probe, knn = prototype_scene()
+    places = np.column_stack([a.ravel() for a in np.meshgrid(plane.x1, plane.x2)])
+    np.testing.assert_array_equal(plane.margin.reshape(2, -1).argmax(axis=0), knn.predict(places))
+    assert probe.neighbours == (1,)
+    assert plane.window == scene()[0].window  # that of the points: pictures of other methods show the same
+    with pytest.raises(ValueError, match="none can be left out"):
+        make_plane(*plane_arguments(plane), left_out=2, prototypes=plane.prototypes)
+
+
+def plane_arguments(plane):
+    return plane.points, plane.codes, plane.class_names, plane.metric, 1
+
+
+@pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
+def test_prototypes_are_large_outlined_marks_and_the_points_small_and_faint(style) -> None:
+    plane, probe, _ = prototype_scene()
+    found = traces(plane_figure(plane, style, probe, legend=True))
+    marks, codes = found[PROTOTYPES], plane.prototypes[1]
+    np.testing.assert_array_equal(np.column_stack([marks.x, marks.y]), plane.prototypes[0])
+    assert list(marks.marker.symbol) == [SHAPES[code] for code in codes]
+    assert list(marks.marker.color) == [style.classes[code] for code in codes]
+    assert marks.marker.line.color == style.ink
+    assert marks.showlegend
+    usual = traces(plane_figure(scene()[0], style))["square"]
+    assert found["square"].marker.size < usual.marker.size < marks.marker.size < found[VOTING].marker.size
+    assert found["square"].marker.color.startswith("rgba")
+    assert list(found["square"].customdata) == list(usual.customdata)  # they can still be clicked
+    assert (found[VOTING].x[0], found[VOTING].y[0]) == tuple(plane.prototypes[0][1])
+    assert tuple(found[NEIGHBOURS].x[:2]) == (probe.point[0], plane.prototypes[0][1, 0])
+    assert LEFT_OUT not in found
+
+
+def test_the_table_holds_the_prototypes_too() -> None:
+    plane, probe, _ = prototype_scene()
+    table = plane_table(plane, probe)
+    rows = table[table["kind"] == "prototype"]
+    np.testing.assert_array_equal(rows[["x1", "x2"]], plane.prototypes[0])
+    assert rows["class"].tolist() == ["triangle", "triangle", "square", "square"]
+    neighbour = table[table["kind"] == "neighbour"].iloc[0]
+    assert (neighbour["x1"], neighbour["x2"], neighbour["value"]) == (0.2, 1.2, 1)
+    assert (table["kind"] == "training point").sum() == 7
 
 
 def test_the_table_holds_what_is_drawn() -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from arml_core.figures import plane_alt, probe_words, radius_interval
+from arml_core.figures import plane_alt, probe_words, prototype_words, radius_interval
 
-from .test_plane_figure import scene
+from .test_plane_figure import prototype_scene, scene
 
 
 def test_the_four_things_that_can_be_said_about_a_point() -> None:
@@ -35,3 +35,15 @@ def test_alternative_text_names_points_answer_and_radius() -> None:
     for part in ("Euclidean", "4 triangle", "3 square", "x1 = 1.18", "0.527"):
         assert part in text
     assert "*" not in text
+
+
+def test_prototypes_are_named_with_who_taught_them_and_which_are_not_seen() -> None:
+    plane, probe, _ = prototype_scene()
+    words = prototype_words(plane, probe)
+    assert words.startswith("4 prototypes (the large marks) answer instead of the 7 points.")
+    assert "learned from all points, this one too, so none is left out" in words
+    assert "1 of the prototypes lies outside the picture" in words
+    assert words in plane_alt(plane, probe, "Robust prototypes")
+    plane, probe, _ = prototype_scene(row=None)
+    assert "learned from all points, so none is left out" in prototype_words(plane, probe)
+    assert "prototype" not in plane_alt(*scene(), "Euclidean")

@@ -309,7 +309,7 @@ def test_numbers_choose_a_place_without_a_mouse() -> None:
     assert address(app) == {"at": "0.5_-0.07"}
 
 
-@pytest.mark.parametrize("lesson", ["fooled", *more("metric", "promise")])
+@pytest.mark.parametrize("lesson", ["fooled", *more("metric", "promise", "fewer")])
 def test_a_lesson_goes_step_by_step_and_ends_in_free_play(lesson: str) -> None:
     app = page("pages/playground")
     app.selectbox(key="pg_lesson").set_value(lesson).run()

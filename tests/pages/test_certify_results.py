@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
@@ -104,6 +105,52 @@ def test_the_sample_in_one_click() -> None:
     assert (np.sort(table["proved"]) <= np.sort(exact.lower)).all()
 
 
+def test_wrong_training_rows_are_counted_for_the_table_the_row_the_csv_and_the_report() -> None:
+    app = page()
+    app.button(key="cf_sample_pumps").click().run()
+    app = finished(app)
+    asked, sources, prepared, work, results = parts(app)
+    assert results.counting.wait(PATIENCE)
+    app.run()
+    data, _ = select(read_table(SAMPLES / "pumps.csv").table, label="state")
+    found = arml.MahalanobisKNN(1).fit(data.X, data.y).certify_training(data.X, data.y, exclude=np.arange(98))
+    by_line = dict(zip(data.lines.tolist(), found.removed.tolist(), strict=True))
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    assert table["rows removed"].tolist() == [by_line[line] for line in table["line"]]
+    assert set(table["wrong labels"]) == set(table["rows added"]) == {1}
+    assert any(
+        "One wrong label among the training rows could change the answer." in text.value for text in app.markdown
+    )
+    radius = radius_of(asked, results)
+    exported = pd.read_csv(io.StringIO(verdict_csv(results.with_training_rows().rows, radius, results.flips()[1])))
+    assert exported["rows removed"].tolist() == found.removed.tolist()
+    assert "rows removed" in report_text(asked, sources, prepared, work, results, radius)
+
+
+def test_a_page_does_not_wait_for_the_count_and_what_is_taken_away_does(monkeypatch) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    honest = arml.MahalanobisKNN.certify_training
+
+    def slow(self, *rows, **options):
+        began.set()
+        assert go_on.wait(PATIENCE)
+        return honest(self, *rows, **options)
+
+    monkeypatch.setattr(arml.MahalanobisKNN, "certify_training", slow)
+    content = b"x,label\n0,a\n1,a\n2,a\n3,b\n10,b\n11,b\n"
+    app = certify(file=Client(start=False).add_file(content, "slow.csv"), use='{"label":"label"}', order="file")
+    assert began.is_set()
+    assert any(text.value.startswith("⏳ Starting") for text in app.caption)
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    assert "rows removed" not in table
+    results = parts(app)[-1]
+    threading.Timer(0.2, go_on.set).start()
+    assert results.with_training_rows().rows.training is not None
+    app.run()
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    assert table["rows removed"].tolist() == results.with_training_rows().rows.training.removed.tolist()
+
+
 def test_radius_verdict_and_row_are_looked_at_without_computing_anew() -> None:
     app = page()
     app.button(key="cf_sample_pumps").click().run()
@@ -146,7 +193,8 @@ def test_a_wrong_row_is_an_attackable_one_in_tiles_table_csv_and_report() -> Non
     assert (table["verdict"] == "✖ attackable, wrong already").sum() == wrong
     report = report_text(asked, sources, prepared, work, results, radius)
     assert f"{wrong} of the attackable rows are wrong already" in report
-    assert report.count("<td>attackable</td><td>wrong already</td>") == wrong
+    no_wrong_rows = '<td class="n">0</td>' * 3
+    assert report.count(f"<td>attackable</td>{no_wrong_rows}<td>wrong already</td>") == wrong
 
 
 def test_without_labels_no_answer_is_wrong_and_an_address_that_asks_for_them_lists_all() -> None:

@@ -42,9 +42,10 @@ def show_downloads(
     with st.container(horizontal=True, key="cf_downloads"):
         _file_button(
             "All verdicts (CSV)",
-            lambda: verdict_csv(results.rows, radius, results.flips()[1]).encode("utf-8-sig"),
+            lambda: verdict_csv(results.with_training_rows().rows, radius, results.flips()[1]).encode("utf-8-sig"),
             f"{name}-verdicts.csv",
-            "Every row with its interval, its verdict at ε and the change that flips it. Safe in a spreadsheet.",
+            "Every row with its interval, its verdict at ε, how many wrong training rows could change it, and the "
+            "change that flips it. Safe in a spreadsheet.",
             key="cf_verdicts_csv",
         )
         _file_button(
@@ -73,7 +74,7 @@ def report_text(
     view: CertifyView, sources: Sources, prepared: PreparedTable, work: CertifyJobs, results: Results, radius: float
 ) -> str:
     """The report with everything it takes to repeat it."""
-    rows, flips = results.flips()
+    rows, flips = results.with_training_rows().flips()
     problems = [*prepared.problems.notes, *prepared.query_problems.notes]
     for loaded in (sources.reference, sources.query):
         problems += [] if loaded is None else loaded.problems.notes

@@ -17,10 +17,12 @@ from arml_core.radii import Radii
 from arml_core.report import CertifiedTable, Flips, counterfactuals
 
 from ..job_words import under_way
+from ..task_pool import Task
 from ..visitor import read_client
 from .choices import MOST_SEARCHES, CertifyView, parameters_of
 from .files import KEPT_FILES, KEPT_SECONDS
 from .prepare import PreparedTable, attack_of, certificate_of, decision_of
+from .training_rows import MOST_SECONDS, count_training_rows, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +123,14 @@ class Results:
     planned: int
     attacked: int
     predict: Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.intp]]
+    counting: Task
+
+    def with_training_rows(self) -> Results:
+        """The same once wrong training rows are counted, for what is taken away: it waits for the numbers."""
+        training = counted(self.counting, MOST_SECONDS)
+        if self.rows.training is not None or training is None:
+            return self
+        return replace(self, rows=replace(self.rows, training=training.take(self.rows.radii.index)))
 
     def flips(self, positions: list[int] | None = None) -> tuple[CertifiedTable, Flips]:
         """Some rows (default: all) with the changes that flip them."""
@@ -158,14 +168,18 @@ def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
         adversarial=np.asarray(found.adversarial, dtype=np.float64),
         threat=work.spec.threat,
     )
-    certified = CertifiedTable(prepared.layout, rows.X[at], rows.raw[at], rows.lines[at], labels, radii)
     knn = _classifier(work.run.id, work.spec.n_neighbors, client.visitor.tag, prepared.dataset)
+    key = (work.run.id, str(work.spec.n_neighbors), str(work.spec.points), client.visitor.tag)
+    counting = count_training_rows(knn, prepared, work.spec.points.labels, key)
+    training = counted(counting)
+    training = None if training is None else training.take(at)
+    certified = CertifiedTable(prepared.layout, rows.X[at], rows.raw[at], rows.lines[at], labels, radii, training)
 
     def predict(points: NDArray[np.float64], moved: NDArray[np.intp]) -> NDArray[np.intp]:
         exclude = at[moved] if prepared.leave_one_out else None
         return np.asarray(knn.predict(points, exclude=exclude), dtype=np.intp)
 
-    return Results(certified, len(rows.X), attacked, predict)
+    return Results(certified, len(rows.X), attacked, predict, counting)
 
 
 def _radii(client: Client, job: JobStatus) -> Radii | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from arml_core.certificates.training_rows import KINDS
 from arml_core.figures.certified_table import BARS_SHOWN, change_alt, change_figure, changes_table
 from arml_core.report import CertifiedTable, Flips, changes_of
 from arml_core.vocabulary import (
@@ -14,6 +15,7 @@ from arml_core.vocabulary import (
     proved_words,
     radii_down,
     radius_up,
+    training_words,
     verdicts_at,
 )
 
@@ -32,6 +34,8 @@ def show_row(results: Results, position: int, decided: tuple[float, ...] = ()) -
     rows, flips = results.flips([position])
     st.markdown(f"#### Line {int(rows.lines[0])}")
     st.markdown(row_words(rows, flips, decided))
+    if rows.training is not None and rows.training.correct[0]:
+        st.markdown(training_words(*(float(getattr(rows.training, kind)[0]) for kind in KINDS)))
     if not flips.known[0]:
         return
     changes = changes_of(rows, 0, flips.raw[0])

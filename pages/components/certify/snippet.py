@@ -16,6 +16,7 @@ from .sources import Sources
 def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
     """A script that runs as it stands in a folder with the files and prints each row's line, answer and interval."""
     spec, more = work.spec, []
+    left_out = ", exclude=exclude" if spec.points.part == "train" else ""
     if work.attack is not None:
         assert isinstance(work.attack.spec, EvaluationSpec)
         more.append(f"found = found.join({work.attack.spec.python()})")
@@ -30,6 +31,7 @@ def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
             *more,
             "for line, answer, *interval in zip(rows.lines, found.predicted, found.lower, found.upper):",
             "    print(line, layout.class_names[answer], *interval)",
+            f"wrong = knn.certify_training(X, y{left_out}).to_frame()  # so many wrong training rows could change each",
         ]
     )
 

@@ -22,6 +22,7 @@ from arml_core.report import (
 )
 from arml_core.vocabulary import (
     METHOD_WORDS,
+    TRAINING_ROWS,
     VERDICTS,
     WRONG_ALREADY,
     beyond_words,
@@ -38,10 +39,12 @@ from ..chart import show_chart
 from ..csv_out import csv_button
 from ..markdown import escaped
 from ..theme import current_style
+from ..visitor import read_client
 from .choices import DISPLAY_WIDGETS, LARGEST_RADIUS, CertifyView, update_display
 from .results import CertifyJobs, Results
 from .row_view import show_row
 from .start import UNDECIDABLE, decide
+from .training_rows import show_counting
 
 ORDER_TITLES = {"fragile": "Most fragile first", "robust": "Most robust first", "file": "As in the file"}
 WRONG_MEANS = "the answer is not the label, so the radius is 0."
@@ -206,12 +209,17 @@ def _show_table(view: CertifyView, results: Results, radius: float) -> np.ndarra
             ),
             "found": st.column_config.NumberColumn(format="%.4g", help="The size of a change that flips the answer."),
             "line": st.column_config.NumberColumn(format="%d", help="The line in the file, the header is line 1."),
+            **{
+                words.title: st.column_config.NumberColumn(format="%d", help=words.help)
+                for words in TRAINING_ROWS.values()
+            },
         },
         alt=f"{len(at)} rows with answer, verdict at {radius:g}, proven radius and the size of a known change.",
     )
     st.caption(
         "Click a row to see what would flip it; click a column's name to sort by it; scroll sideways for the rest."
     )
+    show_counting(results.counting, read_client().visitor.tag)
     return at
 
 
@@ -228,6 +236,9 @@ def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFra
     frame["verdict"] = marks
     frame["proved"] = radii_down(rows.radii.lower[at])
     frame["found"] = np.where(np.isfinite(rows.radii.upper[at]), radii_up(rows.radii.upper[at]), np.nan)
+    if rows.training is not None:
+        for kind, words in TRAINING_ROWS.items():
+            frame[words.title] = getattr(rows.training, kind)[at]
     if len(at) * len(rows.layout.feature_names) <= MOST_CELLS:
         taken = set(frame.columns)
         for k, name in enumerate(rows.layout.feature_names):

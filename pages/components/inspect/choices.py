@@ -16,7 +16,7 @@ PARTS = {"test": "Test row", "train": "Training row"}
 WANTS = {"any": "any row", "right": "answered right", "wrong": "answered wrong"}
 SECONDS = (0.5, 4.0, 30.0)
 MOST_NEIGHBOURS = 99
-HIDEABLE = ("data", "metric", "show", "k", "norm", "own", "row", "neighbours", "trail", "csv", "python")
+HIDEABLE = ("data", "metric", "show", "k", "norm", "own", "row", "neighbours", "trail", "training", "csv", "python")
 _KEY = re.compile(r"[a-z0-9_.-]{1,64}")
 
 

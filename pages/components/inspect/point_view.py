@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from arml_core.certificates.training_rows import KINDS
 from arml_core.datasets import Dataset
 from arml_core.figures.certified_table import BARS_SHOWN, change_alt, change_figure
 from arml_core.figures.labels import as_label
@@ -14,6 +15,9 @@ from arml_core.figures.pictures import MOST_TILES, strip_figure, twin_figure
 from arml_core.vocabulary import (
     METHOD_WORDS,
     OPEN_BETWEEN,
+    TRAINING_ROWS,
+    TRAINING_ROWS_RULE,
+    count_of_rows,
     exact_words,
     never_words,
     norm_name,
@@ -21,6 +25,7 @@ from arml_core.vocabulary import (
     proved_words,
     radius_down,
     radius_up,
+    training_words,
 )
 
 from ..chart import show_chart
@@ -74,6 +79,8 @@ def show_point(view: InspectView, prepared: PreparedSource, study: PointStudy) -
         with right:
             if "trail" not in view.hide:
                 _trail(view, data, study)
+    if "training" not in view.hide and not study.wrong:
+        _training_rows(study)
     if "neighbours" not in view.hide:
         _neighbours(view, data, study)
     show_formula(FORMULA)
@@ -204,6 +211,18 @@ def _trail(view: InspectView, data: Dataset, study: PointStudy) -> None:
             )
         show_csv(view, "trail", lambda: method_bounds_table(study.marks), data)
     st.caption("  \n".join(f"**{mark.title}**: {METHOD_WORDS[mark.method].promise}" for mark in study.marks))
+
+
+def _training_rows(study: PointStudy) -> None:
+    """How many training rows must be wrong before the answer changes."""
+    assert study.training is not None
+    counts = {kind: float(getattr(study.training, kind)[0]) for kind in KINDS}
+    st.markdown("**If training rows are wrong**")
+    with st.container(horizontal=True, key="inspect_training_rows"):
+        for kind, words in TRAINING_ROWS.items():
+            st.metric(words.title.capitalize(), count_of_rows(counts[kind]), width="content", help=words.help)
+    st.markdown(training_words(**counts))
+    st.caption(TRAINING_ROWS_RULE)
 
 
 def _neighbours(view: InspectView, data: Dataset, study: PointStudy) -> None:

@@ -45,6 +45,7 @@ def point_lines(source: Source, ask: PointQuestion, seconds: float) -> str:
             f"found = {last.python()}",
             "print(found.predicted[0], found.lower[0], found.upper[0], found.exact[0])",
             f"print('the twin is answered', knn.predict(found.adversarial{left_out})[0])",
+            f"print(knn.certify_training(X, y{left_out}).to_frame())  # how many wrong training rows could change it",
         ]
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from arml_core.certificates.training_rows import TrainingChanges
 from arml_core.datasets import Dataset
 from arml_core.datasets.table import counterfactuals_in_units
 from arml_core.figures.method_bounds import MethodBound, best_bounds
@@ -60,6 +61,7 @@ class PointStudy:
 
     `neighbours` are training rows, nearest first; `twin` is the smallest known change that gives another answer, and
     `twin_in_units` the same in the dataset's own units, which gives it too; NaN where these units are too coarse.
+    `training` counts the training rows that must be wrong before the answer changes.
     """
 
     question: PointQuestion
@@ -76,6 +78,7 @@ class PointStudy:
     twin_answer: int = -1
     twin_neighbours: Any = None
     voters: list[dict[str, Any]] = field(default_factory=list)
+    training: TrainingChanges | None = None
     searched: float = 0.0
     lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -206,6 +209,7 @@ def _neighbours_and_proofs(
         "predicted": int(proved.predicted[0]),
         "correct": bool(proved.correct[0]),
         "voters": voters(prepared, study.x, near),
+        "training": knn.certify_training(points, labels, exclude=exclude),
     }
     if not found["correct"]:
         return found

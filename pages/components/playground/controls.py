@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from arml_core.datasets import dataset_info
 from arml_core.vocabulary import NORMS, norm_name
 
 from ..bound_widgets import BoundWidgets
-from ..plane_panel import LAYERS, MOST_CLASSES, TITLES, Points, chosen_place
+from ..plane_models import ROBUST, TITLES
+from ..plane_panel import AUTO, LAYERS, MOST_CLASSES, Points, chosen_place, recorded_training
 from . import session
 from .edits import fitted, most_neighbours
-from .lessons import LESSONS, base_view
+from .lessons import LESSONS, base_view, control_of
 from .view import DEFAULT, FEWEST_PANELS, METHODS, MOST_PANELS, PRESETS, PlaygroundView
 
 PRESET_TITLES = {
@@ -29,8 +32,12 @@ PRESET_TITLES = {
 }
 TOOLS = ("Certify", "Add", "Move", "Delete")
 Section = Callable[[PlaygroundView, Points], None]
+LOW_DOWN = ("hand", "prototypes")
+"""Sections that a small window does not show without scrolling."""
+ANSWERED = "pg_answered"
 TOOL, NEW_CLASS = "pg_tool", "pg_new_class"
-
+COUNTS = (1, 2, 3, 5)
+TARGETS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0)
 
 WIDGETS = BoundWidgets("pg", session.update)
 
@@ -46,6 +53,7 @@ def sidebar(view: PlaygroundView, points: Points, opened: bool) -> None:
 
 
 def _sections(view: PlaygroundView) -> list[Section]:
+    """In their order; the one that a lesson's step is about comes first, so that nobody has to look for it."""
     sections: dict[str, Section] = {
         "lesson": _lesson,
         "data": _data,
@@ -54,8 +62,12 @@ def _sections(view: PlaygroundView) -> list[Section]:
         "tools": _tools,
         "points": _place,
         "methods": _panels,
+        "hand": _hand,
+        "prototypes": _prototypes,
         "layers": _layers,
     }
+    if (control := control_of(view)) in LOW_DOWN:
+        sections = {"lesson": _lesson, control: sections[control], **sections}
     return [section for name, section in sections.items() if name not in view.hide]
 
 
@@ -84,6 +96,7 @@ def go_to_step(lesson: str, step: int) -> None:
         return
     scene = base_view(lesson, step)
     session.update(**{**scene.__dict__, "hide": hide})
+    st.session_state.pop(ANSWERED, None)
     st.session_state[TOOL] = "Move" if scene.lesson == "promise" and step == 4 else "Certify"
 
 
@@ -198,8 +211,6 @@ def _panels(view: PlaygroundView, points: Points) -> None:
         on_change=_resize,
         width="stretch",
     )
-    if "hand" in view.methods and "hand" not in view.hide:
-        _hand(view)
 
 
 def _resize() -> None:
@@ -209,11 +220,14 @@ def _resize() -> None:
 
 def resized(methods: tuple[str, ...], count: int) -> tuple[str, ...]:
     """More or fewer panels: the first ones stay, new ones show methods that are not there yet."""
-    fresh = [m for m in ("euclidean", "nca", "arml", "lmnn", "itml", "lfda", "hand") if m not in methods]
+    fresh = [m for m in ("euclidean", "nca", "arml", ROBUST, "lmnn", "itml", "lfda", "hand") if m not in methods]
     return (*methods, *fresh)[:count]
 
 
-def _hand(view: PlaygroundView) -> None:
+def _hand(view: PlaygroundView, points: Points) -> None:
+    """The numbers of the hand-made metric; nothing where no picture has it."""
+    if "hand" not in view.methods:
+        return
     with st.container(border=True, key="pg_hand"):
         st.markdown("**Hand-made metric**")
         labels = (("Scale along", 0.1, 5.0, 0.1), ("Scale across", 0.1, 5.0, 0.1), ("Angle (°)", -90.0, 90.0, 5.0))
@@ -223,6 +237,49 @@ def _hand(view: PlaygroundView) -> None:
 
 def _set_hand() -> None:
     session.update(hand=tuple(round(WIDGETS.value(f"hand{i}"), 3) for i in range(3)))
+
+
+def _prototypes(view: PlaygroundView, points: Points) -> None:
+    """How many prototypes and what they are learned for; nothing where no picture has any."""
+    if ROBUST not in view.methods:
+        return
+    with st.container(border=True, key="pg_prototypes_card"):
+        st.markdown("**Robust prototypes**")
+        WIDGETS.segmented_control(
+            "Number in each class",
+            "prototypes",
+            view.prototypes,
+            _with_auto(COUNTS, view.prototypes),
+            width="stretch",
+            help="How many points are learned for each class; a class has no more of them than different points.",
+        )
+        targets = _with_auto(TARGETS, view.target)
+        st.select_slider(
+            "Target radius",
+            list(targets),
+            format_func=targets.__getitem__,
+            **WIDGETS.bind("target", view.target),
+            help="How far the points should be able to move. A larger radius earns nothing, a smaller one costs. "
+            "It is an ℓ2 length, whatever 'Length of a step' says.",
+        )
+        if AUTO in (view.prototypes, view.target):
+            _show_automatic(view, points)
+
+
+def _with_auto(offered: tuple[float, ...], chosen: float | str) -> dict[float | str, str]:
+    """The automatic rule and the values that are offered, the chosen one among them."""
+    values = sorted({*offered, *([] if isinstance(chosen, str) else [chosen])})
+    return {AUTO: AUTO, **{value: f"{value:g}" for value in values}}
+
+
+def _show_automatic(view: PlaygroundView, points: Points) -> None:
+    """What the rules came to, where the prototypes can be learned at all."""
+    with suppress(ValueError, FloatingPointError):
+        training = recorded_training(ROBUST, view, points)
+        count = max(np.bincount(training.models[-1].prototypes[1])) if training.models[-1].prototypes else 0
+        found = [f"{count} in each class"] if view.prototypes == AUTO else []
+        found += [f"target radius {training.target:.3g}"] if view.target == AUTO else []
+        st.caption(f"auto: {', '.join(found)}")
 
 
 def _layers(view: PlaygroundView, points: Points) -> None:

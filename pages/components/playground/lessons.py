@@ -1,9 +1,10 @@
-"""Three guided lessons on the live playground: each step sets the scene, names a control and asks a question."""
+"""Four guided lessons on the live playground: each step sets the scene, names a control and asks a question."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..plane_models import ROBUST
 from .view import DEFAULT, PlaygroundView
 
 
@@ -121,7 +122,7 @@ LESS_SAFE = Lesson(
             "ARML asks for it: it enlarges the smallest step that would bring a point nearer to the other class. "
             "Its training starts at the Euclidean metric.",
             "epoch",
-            "Press Play under the ARML picture, or drag the epoch slider.",
+            "Press Play under the ARML picture, or drag the slider.",
             "What happens to the ellipse and to the boundary during the training?",
             "The ellipse grows tall: the metric learns to look mostly along x1, and the boundary moves away from the "
             "points.",
@@ -191,16 +192,98 @@ PROMISE = Lesson(
     ),
 )
 
-LESSONS = {lesson.name: lesson for lesson in (FOOLED, LESS_SAFE, PROMISE)}
+_FEWER = replace(
+    DEFAULT,
+    data="moons",
+    n=80,
+    noise=0.25,
+    seed=1,
+    methods=("euclidean", ROBUST),
+    row=None,
+    at=(0.47, 1.25),
+    prototypes=3,
+    target=0.3,
+)
+
+FEWER = Lesson(
+    "fewer",
+    "Fewer points, safer answers",
+    (
+        LessonStep(
+            "On the left all 80 points answer, and an odd one among the other class keeps an island of its own. "
+            "On the right only six learned points answer: the large marks.",
+            "click",
+            "Click near the islands and compare the two discs.",
+            "At the first place both pictures answer 'upper'. Why is the left disc so much smaller?",
+            "One odd square near it is enough to change the answer. A prototype stands for many points, so a single "
+            "odd one draws no border.",
+            _FEWER,
+        ),
+        LessonStep(
+            "Prototypes start amid groups of points. Then they move, until as many points as possible keep their "
+            "answer under any step up to the target radius.",
+            "epoch",
+            "Press Play and watch the large marks.",
+            "How does the boundary change, and which points are given up for it?",
+            "Its deep bend flattens, away from most of the points. A few of both classes, each close to the other "
+            "class, end on its wrong side.",
+            replace(_FEWER, target=0.7, prototype_epoch=0),
+        ),
+        LessonStep(
+            "How many points does an answer need? With one in each class the boundary is where both are equally far: "
+            "a straight line.",
+            "prototypes",
+            "Set the number in each class to 1, 3 and 5 and read how many points are wrong on the right.",
+            "Is one in each class enough here, and do five beat three?",
+            "One is not: a straight line cannot part the moons, and about every sixth point is wrong. Three bend it "
+            "around them. Five gain hardly anything.",
+            _FEWER,
+        ),
+        LessonStep(
+            "The target radius says how safe the points should be. Radii beyond it earn nothing, so a small target "
+            "leaves room to get more points right.",
+            "prototypes",
+            "Set the target radius to 0.05, 0.3 and 1. Read the mean and the wrong answers on the right.",
+            "What does a large target buy, and what is its price?",
+            "It buys larger discs: at 1 the mean is half as large again as at 0.05. The price is right answers: at "
+            "least three times as many points are wrong.",
+            replace(_FEWER, target=0.05),
+        ),
+        LessonStep(
+            "The disc on the right is as much a proof as the left one: it is computed for the finished prototypes, "
+            "however they were found.",
+            "click",
+            "Click inside the right disc, then click a training point.",
+            "Which number on the right is not as fair as the one on the left?",
+            "The mean. On the left each point is judged without itself; the prototypes have seen all of them, and more "
+            "of the points they have not seen are wrong. The disc stays proved.",
+            replace(_FEWER, at=(1.2, -0.9)),
+        ),
+    ),
+)
+
+LESSONS = {lesson.name: lesson for lesson in (FOOLED, LESS_SAFE, PROMISE, FEWER)}
 CONTROLS = {
     "click": "the pictures",
     "k": "'Neighbours (K)'",
     "norm": "'Length of a step'",
     "methods": "the method above a picture",
     "hand": "'Hand-made metric'",
-    "epoch": "'Epoch of ARML's training'",
+    "epoch": "the epoch slider",
     "tools": "'A click will'",
+    "prototypes": "'Robust prototypes'",
 }
+
+
+def control_of(view: PlaygroundView) -> str:
+    """The control that the lesson's step is about; empty outside lessons."""
+    return LESSONS[view.lesson].steps[view.step - 1].control if view.lesson else ""
+
+
+def next_lesson(lesson: str) -> Lesson | None:
+    """The lesson after this one; None after the last."""
+    names = [*LESSONS, ""]
+    return LESSONS.get(names[names.index(lesson) + 1])
 
 
 def base_view(lesson: str, step: int) -> PlaygroundView:

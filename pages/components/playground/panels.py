@@ -8,37 +8,33 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from arml_core.figures import plane_alt, plane_spec, probe_words, radius_interval, training_figure, training_table
+from arml_core.figures import plane_alt, plane_spec, probe_words, prototype_words, radius_interval
 from arml_core.vocabulary import MEAN_RULE
 
 from ..chart import show_chart, wait_for_drawing
-from ..csv_out import csv_button
-from ..on_demand import on_demand
-from ..plane_panel import (
-    EPOCH_STEP,
-    EPOCHS,
-    SEARCH_SECONDS,
-    Panel,
-    Points,
-    arml_training,
-    panel_of,
-    points_of,
-)
+from ..plane_models import ROBUST
+from ..plane_panel import PLAYED, SEARCH_SECONDS, Panel, Points, panel_of, points_of
 from ..theme import current_style
 from . import session
-from .controls import WIDGETS, method_picker
+from .controls import method_picker
+from .lessons import control_of
+from .training_controls import PLAYING, advance, is_playing, show_training_controls
 from .view import PlaygroundView
 
-PLAYING, LONGER, PICKERS = "pg_playing", "pg_longer_for", "pg_pickers"
+LONGER, PICKERS = "pg_longer_for", "pg_pickers"
 LONGER_SECONDS = 3.0
-TICK_SECONDS, TICK_EPOCHS = 0.4, 50
+TICK_SECONDS = 0.4
 HEIGHTS = {2: 440, 3: 330, 4: 380}
-LESSON_HEIGHT = 350
+LESSON_HEIGHT = 265  # so that picture, numbers and the step's control are seen at once in a window of 720 pixels
 MEAN_HELP = (
     "The mean radius over all training points, each certified without itself. "
     f"Exact for K = 1 and ℓ2, otherwise the proven lower bounds. {MEAN_RULE} A training does not see this number: ARML "
     "enlarges a bound on the radii of its training points, for neighbours drawn at random, and on points that the "
     "Euclidean metric suits already there may be nothing to gain."
+)
+LEARNED_MEAN_HELP = (
+    "The mean radius over all training points. The prototypes were learned from these points, so unlike the means of "
+    f"the other methods it is no leave-one-out number: new points may do worse. {MEAN_RULE}"
 )
 
 
@@ -80,6 +76,8 @@ class _Deferred:
         mine, everyone = place.columns(2)
         mine.metric("Radius here", radius_interval(panel.probe))
         place.markdown(probe_words(panel.plane, panel.probe))
+        if panel.plane.prototypes is not None:
+            place.caption(_prototype_caption(panel))
         _do(self.last, lambda: _show_mean(everyone, panel))
 
 
@@ -91,7 +89,23 @@ def _do(waiting: list[Callable[[], None]] | None, action: Callable[[], None]) ->
 
 
 def _show_mean(place: DeltaGenerator, panel: Panel) -> None:
-    place.metric("Mean of all", radius_interval(panel.mean_radius), help=MEAN_HELP)
+    meaning = MEAN_HELP if panel.plane.prototypes is None else LEARNED_MEAN_HELP
+    total = len(panel.points.y)
+    place.metric(
+        "Mean of all",
+        radius_interval(panel.mean_radius),
+        help=f"{meaning} Wrong answers count as 0: they are {panel.wrong} of {total}.",
+        delta=f"{panel.wrong} of {total} wrong" if ROBUST in session.current().methods else None,
+        delta_color="off",
+        delta_arrow="off",
+    )
+
+
+def _prototype_caption(panel: Panel) -> str:
+    words = prototype_words(panel.plane, panel.probe)
+    if session.current().k > panel.n_neighbors:
+        words += " They are learned for one neighbour, so K = 1 in this picture."
+    return words
 
 
 def show_panels(view: PlaygroundView, points: Points, stayed: bool) -> list[Panel | None]:
@@ -132,9 +146,9 @@ def show_search_longer(view: PlaygroundView, panels: list[Panel | None]) -> None
 
 def _show_panel(view: PlaygroundView, points: Points, index: int, later: _Deferred) -> Panel | None:
     later.show_picker(st.container(), view, index)
-    if view.methods[index] == "arml" and index == view.methods.index("arml"):
-        playing = st.session_state.get(PLAYING, False)
-        st.fragment(_arml_panel, run_every=TICK_SECONDS if playing else None)(index, later)
+    method = view.methods[index]
+    if method in PLAYED and index == view.methods.index(method):
+        st.fragment(_played_panel, run_every=TICK_SECONDS if is_playing(method) else None)(index, later)
         return _panel_or_reason(view, points, index, quiet=True)
     panel = _panel_or_reason(view, points, index)
     if panel is not None:
@@ -153,6 +167,11 @@ def _panel_or_reason(view: PlaygroundView, points: Points, index: int, quiet: bo
 
 def _draw(panel: Panel, view: PlaygroundView, index: int, later: _Deferred) -> None:
     """The picture and its words."""
+    _draw_picture(panel, view, index)
+    later.show(st.container(), panel)
+
+
+def _draw_picture(panel: Panel, view: PlaygroundView, index: int) -> None:
     figure = plane_spec(
         panel.plane,
         current_style(),
@@ -162,69 +181,25 @@ def _draw(panel: Panel, view: PlaygroundView, index: int, later: _Deferred) -> N
         neighbours="neighbours" in view.layers,
     )
     show_chart(figure, key=f"pg_chart{index}", alt=plane_alt(panel.plane, panel.probe, panel.title))
-    later.show(st.container(), panel)
 
 
-def _arml_panel(index: int, later: _Deferred) -> None:
-    """ARML's panel, on its own so that playing its training redraws nothing else."""
+def _played_panel(index: int, later: _Deferred) -> None:
+    """A panel with its training, on its own so that playing it redraws nothing else."""
     view = session.current()
-    if st.session_state.get(PLAYING):
-        _advance()
+    method, points = view.methods[index], points_of(view)
+    if is_playing(method):
+        advance(method, points)
         view = session.current()
-    points = points_of(view)
     panel = _panel_or_reason(view, points, index)
     if panel is None:
-        st.session_state[PLAYING] = False
+        st.session_state[PLAYING] = ""
         return
-    _draw(panel, view, index, later)
+    _draw_picture(panel, view, index)
+    places = st.container(), st.container()
+    words, controls = reversed(places) if control_of(view) == "epoch" else places
+    later.show(words, panel)
     if "epoch" not in view.hide:
-        _training_controls(view, points)
-    if not st.session_state.get(PLAYING):
+        with controls:
+            show_training_controls(method, view, points)
+    if not is_playing(method):
         session.publish()
-
-
-def _advance() -> None:
-    epoch = min(EPOCHS, session.current().epoch + TICK_EPOCHS)
-    session.update(epoch=epoch)
-    if epoch == EPOCHS:
-        st.session_state[PLAYING] = False
-        st.rerun()
-
-
-def _training_controls(view: PlaygroundView, points: Points) -> None:
-    playing = st.session_state.get(PLAYING, False)
-    with st.container(horizontal=True, vertical_alignment="bottom", key="pg_training"):
-        if st.button("Pause" if playing else "Play", key="pg_play"):
-            _toggle_play()
-        st.slider(
-            "Epoch of ARML's training",
-            0,
-            EPOCHS,
-            step=EPOCH_STEP,
-            **WIDGETS.bind("epoch", view.epoch),
-        )
-    on_demand("ARML's training curve", "pg_open_curve", lambda: _training_curve(view, points))
-
-
-def _training_curve(view: PlaygroundView, points: Points) -> None:
-    training = arml_training(points.X, points.y)
-    show_chart(
-        training_figure(training.radius, current_style(), view.epoch),
-        key="pg_curve",
-        alt=f"The mean radius of ARML's training triplets over {EPOCHS} epochs; the mark is at epoch {view.epoch}.",
-    )
-    st.caption("Look for the flat end: more epochs would change little.")
-    csv_button(
-        "Curve as CSV",
-        lambda: training_table(training.loss, training.radius),
-        file_name="arml-training.csv",
-        key="pg_curve_csv",
-    )
-
-
-def _toggle_play() -> None:
-    playing = not st.session_state.get(PLAYING, False)
-    st.session_state[PLAYING] = playing
-    if playing and session.current().epoch >= EPOCHS:
-        session.update(epoch=0)
-    st.rerun()

@@ -9,10 +9,11 @@ from typing import Any
 from arml_core.vocabulary import NORMS
 
 from ..address import number, one_of, read_changes, real, several_of, whole, write_choices
-from ..plane_panel import EPOCH_STEP, EPOCHS, LAYERS, MOST_CLASSES, SEVEN_POINTS, PlaneView, Point
+from ..plane_models import EPOCH_STEP, EPOCHS, ROBUST
+from ..plane_panel import AUTO, END, LAYERS, MOST_CLASSES, SEVEN_POINTS, PlaneView, Point
 
 PRESETS = ("seven_points", "moons", "circles", "blobs", "xor", "stretched", "imbalanced")
-METHODS = ("euclidean", "nca", "lmnn", "itml", "lfda", "arml", "hand")
+METHODS = ("euclidean", "nca", "lmnn", "itml", "lfda", "arml", ROBUST, "hand")
 HIDEABLE = (
     "lesson",
     "data",
@@ -22,6 +23,7 @@ HIDEABLE = (
     "norm",
     "layers",
     "hand",
+    "prototypes",
     "epoch",
     "tools",
     "python",
@@ -29,8 +31,10 @@ HIDEABLE = (
 )
 FEWEST_PANELS, MOST_PANELS = 2, 4
 MOST_POINTS, MOST_NEIGHBOURS = 200, 15
+MOST_PROTOTYPES = 20
+MOST_EPOCHS = 100_000
 DECIMALS = 3
-FARTHEST = 1000.0
+FARTHEST, SMALLEST_TARGET = 1000.0, 0.001
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,17 @@ def _read_epoch(text: str) -> int:
     return whole(0, EPOCHS)(text) // EPOCH_STEP * EPOCH_STEP
 
 
+def _word_or(word: str, read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A reader of a word that stands for a rule, and of what `read` reads."""
+    return lambda text: word if text == word else read(text)
+
+
 _WRITE: dict[str, Callable[[Any], str]] = {
     "points": write_points,
     "at": lambda place: "_".join(map(_plain, place)),
     "hand": lambda hand: "_".join(map(_plain, hand)),
     "noise": _plain,
+    "target": lambda target: target if isinstance(target, str) else _plain(target),
 }
 _READ: dict[str, Callable[[str], Any]] = {
     "data": one_of(PRESETS),
@@ -129,6 +139,9 @@ _READ: dict[str, Callable[[str], Any]] = {
     "at": _read_place,
     "hand": _read_hand,
     "epoch": _read_epoch,
+    "prototypes": _word_or(AUTO, whole(1, MOST_PROTOTYPES)),
+    "target": _word_or(AUTO, lambda text: rounded(number(text, SMALLEST_TARGET, FARTHEST))),
+    "prototype_epoch": _word_or(END, whole(0, MOST_EPOCHS)),
     "layers": several_of(LAYERS),
     "lesson": str,
     "step": whole(1, 5),

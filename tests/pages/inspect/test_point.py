@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from arml_core.knn import MahalanobisKNN
 from arml_core.metric import Metric
-from arml_core.vocabulary import radius_down, radius_near, radius_up
+from arml_core.vocabulary import radius_down, radius_near, radius_up, training_words
 from pages.components.inspect.point_view import beyond_white, height_of
 from pages.components.inspect.study import (
     PointQuestion,
@@ -65,6 +65,17 @@ def test_a_training_row_is_certified_without_itself() -> None:
     assert tile(app, "Proved") == radius_down(left_out.lower[0])
     assert 3 not in app.dataframe[0].value["training row"].tolist()
     assert "certified without itself" in words(app)
+
+
+def test_wrong_training_rows_are_the_engines_numbers_and_a_sentence() -> None:
+    app = page(data="iris", k="5", part="train", row="3")
+    data, knn = knn_of("iris", 5)
+    found = knn.certify_training(data.X_train[3:4], data.y_train[3:4], exclude=[3])
+    counts = [float(getattr(found, kind)[0]) for kind in ("removed", "added", "relabelled")]
+    assert [tile(app, name) for name in ("Rows removed", "Rows added", "Wrong labels")] == [f"{n:.0f}" for n in counts]
+    assert training_words(*counts) in words(app)
+    assert "If training rows are wrong" in words(app)
+    assert "If training rows are wrong" not in words(page(data="iris", k="5", hide="training"))
 
 
 def test_a_wrong_answer_has_radius_zero_until_its_own_answer_is_asked_for() -> None:

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.components.plane_panel import Panel, panel_of, points_of
+import arml_core as arml
+from pages.components.plane_models import ROBUST
+from pages.components.plane_panel import PLAYED, Panel, panel_of, points_of
 from pages.components.playground.hints import HIGHLIGHTS
-from pages.components.playground.lessons import CONTROLS, LESSONS, base_view
+from pages.components.playground.lessons import CONTROLS, LESSONS, base_view, next_lesson
 from pages.components.playground.view import PlaygroundView
 
 
@@ -22,13 +24,18 @@ def euclidean(view: PlaygroundView) -> Panel:
     return panel_of("euclidean", view, points_of(view), seconds=2.0)
 
 
-def test_three_lessons_of_five_steps() -> None:
-    assert [len(lesson.steps) for lesson in LESSONS.values()] == [5, 5, 5]
+def test_four_lessons_of_five_steps() -> None:
+    assert [len(lesson.steps) for lesson in LESSONS.values()] == [5, 5, 5, 5]
     for lesson in LESSONS.values():
         for step in lesson.steps:
             assert step.control in CONTROLS
             assert all((step.text, step.task, step.question, step.answer))
     assert set(HIGHLIGHTS) <= set(CONTROLS)
+
+
+def test_the_last_step_leads_to_the_next_lesson() -> None:
+    following = [next_lesson(name) for name in LESSONS]
+    assert following == [*list(LESSONS.values())[1:], None]
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -41,7 +48,9 @@ def test_every_scene_can_be_drawn(lesson: str, step: int) -> None:
     if LESSONS[lesson].steps[step - 1].control == "hand":
         assert "hand" in view.methods
     if LESSONS[lesson].steps[step - 1].control == "epoch":
-        assert "arml" in view.methods
+        assert set(PLAYED) & set(view.methods)
+    if LESSONS[lesson].steps[step - 1].control == "prototypes":
+        assert ROBUST in view.methods
 
 
 def test_fooled_2_the_easiest_square_to_fool() -> None:
@@ -110,3 +119,55 @@ def test_promise_2_is_exact_and_promise_5_is_far_away() -> None:
         assert panel.probe.exact
     far, near = base_view("promise", 5), base_view("promise", 1)
     assert euclidean(far).probe.lower > 2 * euclidean(near).probe.lower
+
+
+def robust(view: PlaygroundView) -> Panel:
+    return panel_of(ROBUST, view, points_of(view))
+
+
+def test_fewer_1_both_answer_the_same_and_one_odd_square_makes_the_left_disc_small() -> None:
+    view = base_view("fewer", 1)
+    points, found = points_of(view), panels(view)
+    left, right = found["euclidean"].probe, found[ROBUST].probe
+    assert len(points.y) == 80
+    assert len(found[ROBUST].plane.voters[0]) == 6
+    assert points.class_names[left.answer] == points.class_names[right.answer] == "upper"
+    assert right.lower > 3 * left.lower
+    flipped = np.argmin(np.linalg.norm(points.X - left.adversarial, axis=1) + 9 * (points.y == left.answer))
+    others = np.linalg.norm(points.X - points.X[flipped], axis=1).argsort()[1:4]
+    assert (points.y[others] == left.answer).all()  # a square, and its nearest points are triangles
+
+
+def test_fewer_2_the_mean_grows_and_a_few_points_of_both_classes_are_given_up() -> None:
+    view = base_view("fewer", 2)
+    start, end = robust(view), robust(replace(view, prototype_epoch="end"))
+    assert end.mean_radius > 1.15 * start.mean_radius
+    assert start.wrong < end.wrong < 15
+    moved = np.linalg.norm(end.plane.voters[0] - start.plane.voters[0], axis=1)
+    assert moved.max() > 0.2
+
+
+def test_fewer_3_one_prototype_draws_a_straight_line_and_five_gain_hardly_anything() -> None:
+    view = base_view("fewer", 3)
+    one, three, five = (robust(replace(view, prototypes=count)) for count in (1, 3, 5))
+    assert 80 / 7 <= one.wrong <= 80 / 5
+    assert three.wrong <= 5
+    assert abs(five.wrong - three.wrong) <= 2
+    assert abs(five.mean_radius - three.mean_radius) < 0.05
+
+
+def test_fewer_4_a_large_target_buys_radius_with_right_answers() -> None:
+    view = base_view("fewer", 4)
+    small, middle, large = (robust(replace(view, target=target)) for target in (0.05, 0.3, 1.0))
+    assert large.mean_radius > 1.5 * small.mean_radius
+    assert small.mean_radius < middle.mean_radius < large.mean_radius
+    assert large.wrong >= 3 * small.wrong > 0
+
+
+def test_fewer_5_more_points_are_wrong_that_it_has_not_seen() -> None:
+    view = base_view("fewer", 5)
+    panel = robust(view)
+    knn = arml.MahalanobisKNN(metric=arml.Metric.from_components(panel.components), references=panel.plane.voters)
+    fresh = [points_of(replace(view, n=200, seed=seed)) for seed in range(100, 110)]
+    wrong = [(knn.fit(new.X, new.y).predict(new.X) != new.y).mean() for new in fresh]
+    assert np.mean(wrong) > 1.2 * panel.wrong / 80

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.plane_panel import EPOCH_STEP, LAYERS
+from pages.components.plane_models import EPOCH_STEP
+from pages.components.plane_panel import LAYERS
 from pages.components.playground.lessons import LESSONS, base_view
 from pages.components.playground.view import (
     DEFAULT,
@@ -38,6 +39,9 @@ views = st.builds(
     row=st.integers(0, 199),
     hand=st.tuples(st.floats(0.1, 5).map(rounded), st.floats(0.1, 5).map(rounded), st.floats(-90, 90).map(rounded)),
     epoch=st.integers(0, 100).map(lambda tens: tens * EPOCH_STEP),
+    prototypes=st.just("auto") | st.integers(1, 20),
+    target=st.just("auto") | st.floats(0.001, 1000).map(rounded),
+    prototype_epoch=st.just("end") | st.integers(0, 1000),
     layers=st.sets(st.sampled_from(LAYERS)).map(lambda chosen: tuple(sorted(chosen))),
     hide=st.sets(st.sampled_from(HIDEABLE)).map(lambda chosen: tuple(sorted(chosen))),
 )
@@ -83,6 +87,9 @@ def test_the_default_view_has_a_bare_address() -> None:
         ("points", "0_0_0~1_1_0~2_2_0", "at least two classes"),
         ("points", "0_0_0~1_1_9~2_2_0", "x1_x2_class"),
         ("hand", "1_2", "two scales and an angle such as 2_1_30"),
+        ("prototypes", "0", "whole number from 1 to 20"),
+        ("target", "0", "number from 0.001 to 1000"),
+        ("prototype_epoch", "auto", "whole number from 0 to"),
         ("hide", "everything", "lesson, data"),
         ("data", "<script>", "one of seven_points"),
     ],
