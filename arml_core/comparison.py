@@ -18,7 +18,7 @@ from .jobs.spec import EvaluationSpec, PointsPart
 from .numerics.arrays import FloatArray
 from .radii import Radii
 from .results import Evaluation
-from .threat import ThreatModel
+from .threat import Side, ThreatModel
 from .vocabulary import cross_fitted_words, question_words
 
 CERTIFICATES = ("exact", "search", "votes", "theorem1")
@@ -110,13 +110,14 @@ class EvaluationPair:
 
 
 def canonical_threat(threat: ThreatModel) -> ThreatModel:
-    """The same attacker, written in one way: costs of 1, nothing frozen and an endless box are left out."""
+    """The same attacker, written in one way: costs of 1, empty lists of features and an endless box are left out."""
     costs = None if threat.costs is None or all(cost == 1.0 for cost in threat.costs) else threat.costs
     box: Any = None
     if threat.box is not None:
         low, high = (_one_number(side) for side in threat.box)
         box = None if (low, high) == (-np.inf, np.inf) else (low, high)
-    return ThreatModel(threat.norm, costs, threat.frozen or None, box)
+    lists = {name: getattr(threat, name) or None for name in ("frozen", "only_up", "only_down", "free")}
+    return ThreatModel(threat.norm, costs, box=box, **lists)
 
 
 def setting_of(evaluation: Evaluation) -> Setting:
@@ -134,6 +135,10 @@ def threat_differences(certificate: ThreatModel, attack: ThreatModel) -> tuple[s
         found.append(f"the certificate {_inside(one)}, the attack {_inside(other)}")
     if one.frozen != other.frozen:
         found.append(f"the certificate {_freezes(one)}, the attack {_freezes(other)}")
+    if (one.only_up, one.only_down) != (other.only_up, other.only_down):
+        found.append("they let the features go different ways")
+    if one.free != other.free:
+        found.append(f"the certificate {_frees(one)}, the attack {_frees(other)}")
     if one.costs != other.costs:
         found.append("they count the features at different costs")
     return tuple(found)
@@ -256,7 +261,7 @@ def _extent(evaluation: Evaluation) -> tuple[Any, ...]:
     )
 
 
-def _one_number(side: tuple[float, ...] | float) -> tuple[float, ...] | float:
+def _one_number(side: Side) -> Side:
     return side[0] if isinstance(side, tuple) and len(set(side)) == 1 else side
 
 
@@ -267,6 +272,11 @@ def _inside(threat: ThreatModel) -> str:
     if isinstance(low, tuple) or isinstance(high, tuple):
         return "stays inside limits of each feature"
     return f"stays inside [{low:g}, {high:g}]"
+
+
+def _frees(threat: ThreatModel) -> str:
+    count = len(threat.free or ())
+    return "counts every feature" if count == 0 else f"lets {count} feature{'s' if count > 1 else ''} move freely"
 
 
 def _freezes(threat: ThreatModel) -> str:

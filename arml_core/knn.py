@@ -273,7 +273,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
         radii = checked_radii(at, method)
         rule = FlipRule(checked_ties(ties), checked_target(target, self.classes_))
-        asked = self._asked(X, y, exclude, callback, rule)
+        asked = self._asked(X, y, exclude, callback, rule, threat)
         points, triplets = asked.kept(), self._triplets_of(asked.everyone.references, threat)
         if method == "theorem1":
             check_class_sizes(points, self.classes_)
@@ -318,13 +318,13 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_whole("random_state", random_state, at_least=0)
         check_is_fitted(self)
         rule = FlipRule(checked_ties(ties), checked_target(target, self.classes_))
-        asked = self._asked(X, y, exclude, callback, rule)
+        asked = self._asked(X, y, exclude, callback, rule, threat)
         points, triplets = asked.kept(), self._triplets_of(asked.everyone.references, threat)
         settings = self._rule_settings(rule)
         if method == "boundary":
             settings = {"steps": int(steps), "seed": int(random_state), **settings}
             upper, adversarial = boundary_attack(triplets.threat, points, steps, random_state, callback)
-        elif self._is_exact_case(threat):
+        elif self._is_exact_case(triplets.threat):
             both = exact_radius(triplets, points, asked.progress(callback))
             upper, adversarial = both.upper, both.adversarial
         else:
@@ -381,7 +381,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found: dict[str, Any] = {"ties": "any"} if rule.any_order else {}
         return found if rule.target is None else {**found, "target": self.classes_.tolist()[rule.target]}
 
-    def _is_exact_case(self, threat: ThreatModel | ResolvedThreat) -> bool:
+    def _is_exact_case(self, threat: ResolvedThreat) -> bool:
         return self.n_neighbors == 1 and threat.norm == 2 and threat.box is None
 
     def _both_sides(
@@ -408,8 +408,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         exclude: ArrayLike | Sequence[ArrayLike] | None,
         callback: Callback | None,
         rule: FlipRule,
+        threat: ThreatModel,
     ) -> _AskedPoints:
         x = self._checked_points(X)
+        ranges = threat.resolve(self.n_features_in_).ranges(x)
         left_out = self._left_out(exclude, len(x))
 
         still_none, threads = none_done(callback), threads_for(self.n_jobs)
@@ -420,6 +422,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             everyone = self._one_against_rest(x, predicted, left_out, threads, rule)
         else:
             everyone = PointSet(self._references, self.n_neighbors, x, predicted, left_out, threads, rule)
+        everyone = replace(everyone, ranges=ranges)
         is_open = correct if rule.target is None else predicted != rule.target
         if rule.any_order:
             votes = self._references.tied_votes(x, self.n_neighbors, left_out, still_none, threads)

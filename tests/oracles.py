@@ -21,12 +21,20 @@ ZERO = 1e-9  # below this, relative to its own scale, a difference counts as non
 
 @dataclass(frozen=True)
 class Threat:
-    """δ has size ‖costs ∘ δ‖ in `norm`, does not touch `frozen`, and x + δ stays in the hull of `box` and x."""
+    """δ has size ‖costs ∘ δ‖ in `norm`, does not touch `frozen`, and x + δ stays in the hull of `box` and x.
+
+    Some features may only grow or only fall; `at_no_cost` are features that do not count in the size. `by_row` says
+    that the engine is given the box as a line for the one row in question.
+    """
 
     norm: float = 2.0
     costs: np.ndarray | None = None
     frozen: tuple[int, ...] = ()
     box: tuple[float, float] | None = None
+    only_up: tuple[int, ...] = ()
+    only_down: tuple[int, ...] = ()
+    at_no_cost: tuple[int, ...] = ()
+    by_row: bool = False
 
     def free(self, n_features: int) -> list[int]:
         return [f for f in range(n_features) if f not in self.frozen]
@@ -37,7 +45,18 @@ class Threat:
 
     def size(self, delta: np.ndarray) -> float:
         costs = np.ones(len(delta)) if self.costs is None else np.asarray(self.costs, dtype=float)
-        return float(np.linalg.norm(costs * delta, self.norm))
+        return float(np.linalg.norm(np.delete(costs * delta, list(self.at_no_cost)), self.norm))
+
+    def limits(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """The smallest and largest value of each feature of x + δ; None where nothing limits them."""
+        if self.box is None and not self.only_up and not self.only_down:
+            return None
+        box = (-np.inf, np.inf) if self.box is None else self.box
+        low, high = (np.broadcast_to(np.asarray(side, dtype=float), len(x)) for side in box)
+        low, high = np.minimum(low, x), np.maximum(high, x)
+        low[list(self.only_up)] = x[list(self.only_up)]
+        high[list(self.only_down)] = x[list(self.only_down)]
+        return low, high
 
 
 EUCLIDEAN = Threat()
@@ -158,11 +177,11 @@ def votes(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), allowanc
 
 def _room(x, threat: Threat) -> np.ndarray | None:
     """How far z = costs ∘ δ may go down and up, free features only: (n, 2), or None without a box."""
-    if threat.box is None:
+    limits = threat.limits(x)
+    if limits is None:
         return None
     free, w = threat.free(len(x)), threat.weights(len(x))
-    low = np.minimum(np.broadcast_to(np.asarray(threat.box[0], dtype=float), len(x)), x)
-    high = np.maximum(np.broadcast_to(np.asarray(threat.box[1], dtype=float), len(x)), x)
+    low, high = limits
     return np.stack([w * (low - x)[free], w * (high - x)[free]], axis=1)
 
 

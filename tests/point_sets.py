@@ -17,7 +17,9 @@ def triplets_of(knn, threat):
     return knn.triplets_for(threat)
 
 
-def point_set(knn, points) -> PointSet:
-    """Points with the classifier's own answers."""
+def point_set(knn, points, threat=None) -> PointSet:
+    """Points with the classifier's own answers, against one attacker."""
     points, references = np.asarray(points), references_of(knn)
-    return PointSet(references, knn.n_neighbors, points, references.predict(points, knn.n_neighbors))
+    ranges = None if threat is None else threat.resolve(points.shape[1]).ranges(points)
+    labels = references.predict(points, knn.n_neighbors)
+    return PointSet(references, knn.n_neighbors, points, labels, ranges=ranges)

@@ -57,7 +57,8 @@ def test_reduce_and_expand_fit_together(norm):
 
 def test_room_is_what_is_left_of_the_box_times_cost():
     threat = ThreatModel(box=(0, [1.0, 2.0, 3.0]), costs=[1, 2, 1], frozen=[2]).resolve(3)
-    down, up = threat.room(np.array([0.25, 0.5, 9.0]))
+    x = np.array([0.25, 0.5, 9.0])
+    down, up = threat.room(x, threat.ranges(x))
     np.testing.assert_array_equal(down, [0.25, 1.0])
     np.testing.assert_array_equal(up, [0.75, 3.0])
 
@@ -65,10 +66,11 @@ def test_room_is_what_is_left_of_the_box_times_cost():
 def test_a_point_outside_has_room_only_back_in():
     """The box is the hull of [low, high] and x."""
     threat = ThreatModel(box=(0, 1)).resolve(2)
-    down, up = threat.room(np.array([1.5, -0.5]))
+    x = np.array([1.5, -0.5])
+    down, up = threat.room(x, threat.ranges(x))
     np.testing.assert_array_equal(down, [1.5, 0.0])
     np.testing.assert_array_equal(up, [0.0, 1.5])
-    assert ThreatModel().resolve(2).room(np.zeros(2)) is None
+    assert ThreatModel().resolve(2).ranges(np.zeros(2)) is None
 
 
 def test_a_frozen_mask_equals_frozen_indices():
@@ -108,7 +110,7 @@ REFUSED = pytest.mark.parametrize(
         ({"box": 1}, r"box must be \(low, high\); got 1"),
         ({"box": (0, 1, 2)}, r"box must be \(low, high\)"),
         ({"box": ([0, 0], [1, 1, 1])}, "2 lower and 3 upper limits"),
-        ({"box": ([[0]], 1)}, r"one number per feature; got shape \(1, 1\)"),
+        ({"box": ([[[0]]], 1)}, r"a line of these for each row; got shape \(1, 1, 1\)"),
         ({"box": ([0, 0], [1, 1]), "costs": [1, 1, 1]}, r"disagree on the number of features: \[2, 3\]"),
     ],
 )
@@ -179,7 +181,8 @@ def test_a_float32_point_is_rounded_into_the_box():
     assert np.float32(low).astype(np.float64) < low
     assert np.float32(high).astype(np.float64) > high
     points = np.array([[5.0, -5.0], [high, low], [0.75, 0.72]], dtype=np.float32)
-    kept = ThreatModel(box=(low, high)).resolve(2).keep_within(points, np.full((3, 2), 0.75))
+    threat, x = ThreatModel(box=(low, high)).resolve(2), np.full((3, 2), 0.75)
+    kept = threat.keep_within(points, x, threat.ranges(x))
     assert kept.dtype == np.float32
     assert (kept.astype(np.float64) >= low).all()
     assert (kept.astype(np.float64) <= high).all()

@@ -8,7 +8,8 @@ The first misclassified point is uniform noise blended with x, as little of it a
 Differences to the original: many points are attacked at once, each with random numbers of its own (seeded by the
 seed and the point, so the result does not depend on what else is attacked, nor on the number of threads); the box is
 optional, without one the noise fills the range of the training data; where no noise is misclassified, a training point
-of another class is the start; frozen features stay as they are.
+of another class is the start; frozen features stay as they are; free ones walk at random within their range, by steps
+of the same share of it as those on the sphere, and do not count in the radius.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.error_bounds import size_rounded_up
 from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
-from ..threat import ResolvedThreat
+from ..threat import Ranges, ResolvedThreat
 
 STEPS = 25_000
 SPHERICAL_STEP = 0.01
@@ -125,7 +126,8 @@ def run_walks(walks: list[BoundaryWalk], steps: int, callback: Callback | None =
 class Starts:
     """Where an attack may begin: noise between `low` and `high`, or the `fallback` row of each point.
 
-    `fallback` is (n, D): a training row of a rival class for each point, where no noise is misclassified.
+    `low` and `high` are (D,), or (n, D) with a line for each point. `fallback` is (n, D): a training row of a rival
+    class for each point, where no noise is misclassified.
     """
 
     low: FloatArray
@@ -138,9 +140,12 @@ def _starting_points(threat: ResolvedThreat, points: PointSet) -> Starts:
     references = points.references
     x = references.x
     low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
-    if threat.box is not None:
-        low[threat.movable] = np.maximum(threat.box[0], low[threat.movable])
-        high[threat.movable] = np.minimum(threat.box[1], high[threat.movable])
+    low, high = (np.tile(side, (len(points), 1)) for side in (low, high))
+    if threat.box is not None and points.ranges is not None:
+        same_for_all = all(side.ndim == 1 for side in threat.box)
+        box = threat.box if same_for_all else points.ranges
+        low[:, threat.movable] = np.maximum(box[0], low[:, threat.movable])
+        high[:, threat.movable] = np.minimum(box[1], high[:, threat.movable])
     codes = range(references.n_classes)
     rivals = x[[np.argmax(np.isin(references.label, points.rule.rivals(len(codes), c))) for c in codes]]
     return Starts(low, np.maximum(low, high), rivals[points.labels])
@@ -151,20 +156,22 @@ def _misclassified_noise(
     dtype: np.dtype[np.floating],
     flips: Flips,
     threat: ResolvedThreat,
+    ranges: Ranges | None,
     starts: Starts,
     generators: list[np.random.Generator],
 ) -> FloatArray:
     """For each point a misclassified one to start from; NaN where there is none."""
     targets = np.full(source.shape, np.nan)
+    low, high = (np.broadcast_to(side, source.shape) for side in (starts.low, starts.high))
     for draw in range(NOISE_DRAWS + 1):
         rows = np.flatnonzero(np.isnan(targets[:, 0]))
         if not len(rows):
             break
         if draw < NOISE_DRAWS:
-            points = np.stack([generators[b].uniform(starts.low, starts.high) for b in rows])
+            points = np.stack([generators[b].uniform(low[b], high[b]) for b in rows])
         else:
             points = starts.fallback[rows].astype(np.float64)
-        points = threat.keep_within(points.astype(dtype), source[rows])
+        points = threat.keep_within(points.astype(dtype), source[rows], None if ranges is None else ranges.of(rows))
         works = flips(points, rows)
         targets[rows[works]] = points[works]
     return targets
@@ -175,6 +182,7 @@ def _least_blend(
     dtype: np.dtype[np.floating],
     flips: Flips,
     threat: ResolvedThreat,
+    ranges: Ranges | None,
     targets: FloatArray,
 ) -> FloatArray:
     """The first misclassified point on the way from x to its target, in steps of 1/50."""
@@ -185,7 +193,7 @@ def _least_blend(
             break
         share = step / BLEND_STEPS
         points = ((1 - share) * source[waiting] + share * targets[waiting]).astype(dtype)
-        points = threat.keep_within(points, source[waiting])
+        points = threat.keep_within(points, source[waiting], None if ranges is None else ranges.of(waiting))
         flipped = flips(points, waiting)
         best[waiting[flipped]] = points[flipped]
         waiting = waiting[~flipped]
@@ -212,11 +220,11 @@ class BoundaryWalk:
             return points.rule.changed(predict(moved, members), points.labels[members])
 
         generators = [_generator(random_state, row) for row in source]
-        targets = _misclassified_noise(source, x.dtype, flips, threat, starts, generators)
-        self.start = _least_blend(source, x.dtype, flips, threat, targets)
+        targets = _misclassified_noise(source, x.dtype, flips, threat, points.ranges, starts, generators)
+        self.start = _least_blend(source, x.dtype, flips, threat, points.ranges, targets)
         sizes = threat.size(np.nan_to_num(self.start, nan=np.inf) - source)
         self.members = np.flatnonzero(np.isfinite(sizes))  # those that walk
-        self.source, self.dtype = source[self.members], x.dtype
+        self.source, self.dtype, self.ranges = source[self.members], x.dtype, points.ranges_of(self.members)
         self.flips, self.threat = flips, threat
         self.at = self.start[self.members]
         self.best, self.best_size = self.at.copy(), sizes[self.members]
@@ -254,13 +262,21 @@ class BoundaryWalk:
         threat = self.threat
         rows = np.flatnonzero(self.alive)
         move = threat.reduce_move(self.at[rows] - self.source[rows])  # from x to the current point
+        noise = noise[rows]
+        if self.ranges is not None and threat.free.any():
+            own = self.ranges.of(rows)
+            width = np.where(threat.free, own.high - own.low, 0.0)
+            wandering = move + self.sphere[rows, None] * noise * width
+            move, noise = np.where(threat.free, 0.0, move), np.where(threat.free, 0.0, noise)
         radius = np.linalg.norm(move, axis=1, keepdims=True)
         direction = move / np.maximum(radius, 1e-300)
-        sideways = noise[rows] - (noise[rows] * direction).sum(axis=1, keepdims=True) * direction
+        sideways = noise - (noise * direction).sum(axis=1, keepdims=True) * direction
         length = np.linalg.norm(sideways, axis=1, keepdims=True)  # 0 where only one feature moves
         sideways *= np.divide(self.sphere[rows, None] * radius, length, out=np.zeros_like(length), where=length > 0)
         around = (move + sideways) / np.sqrt(1 + self.sphere[rows, None] ** 2)  # back on the sphere
         closer = around * (1 - self.inward[rows, None])
+        if self.ranges is not None and threat.free.any():
+            around, closer = (np.where(threat.free, wandering, moves) for moves in (around, closer))
         candidate = self._points(rows, closer)
         flipped = self.flips(candidate, self.members[rows])
         if check:
@@ -274,7 +290,8 @@ class BoundaryWalk:
 
     def _points(self, rows: IntArray, moves: FloatArray) -> NDArray[np.floating]:
         points = (self.source[rows] + self.threat.expand(moves)).astype(self.dtype)
-        return self.threat.keep_within(points, self.source[rows])
+        ranges = None if self.ranges is None else self.ranges.of(rows)
+        return self.threat.keep_within(points, self.source[rows], ranges)
 
     def _adapt(self, rows: IntArray, on_sphere: BoolArray, flipped: BoolArray) -> None:
         """Larger steps after many successes, smaller ones after many failures; converged points rest."""

@@ -34,6 +34,8 @@ class Neighbourhood:
     h : (n, D') their h vectors; `d` (n,) their squared distances to x; `label` (n,) their classes.
     room : how far each scaled movable feature may fall and rise, or None.
     norm : 1, 2 or inf.
+    free : which features do not count in the size of a move, or None. In ℓ2 they are given a small cost: `h` and
+        `room` are in units in which all of their room is little.
     """
 
     h: FloatArray
@@ -43,6 +45,7 @@ class Neighbourhood:
     twin: IntArray
     room: tuple[FloatArray, FloatArray] | None
     norm: float
+    free: BoolArray | None = None
     _last: tuple[FloatArray, FloatArray] | None = None
 
     def __post_init__(self) -> None:
@@ -55,6 +58,7 @@ class Neighbourhood:
         return self._last[1]
 
     def size(self, delta: FloatArray) -> float:
+        delta = delta if self.free is None else delta[~self.free]
         if self.norm != 2:
             return float(np.linalg.norm(delta, ord=self.norm))
         with np.errstate(over="ignore"):  # infinite: as good as none
@@ -170,8 +174,8 @@ class _Quadratic:
 class _Linear:
     """ℓ1 and ℓ∞: a linear program; the box is part of it."""
 
-    def __init__(self, room: tuple[FloatArray, FloatArray] | None, norm: float) -> None:
-        self.room, self.norm = room, norm
+    def __init__(self, room: tuple[FloatArray, FloatArray] | None, norm: float, free: BoolArray | None) -> None:
+        self.room, self.norm, self.free = room, norm, free
 
     def leaves_box(self, delta: FloatArray) -> bool:
         return False
@@ -180,11 +184,11 @@ class _Linear:
         lengths = np.abs(normals).max(axis=1, initial=0.0)
         lengths[lengths == 0] = 1.0
         delta, _, feasible = least_distance_by_program(
-            normals / lengths[:, None], offsets / lengths, self.norm, self.room, limit
+            normals / lengths[:, None], offsets / lengths, self.norm, self.room, limit, self.free
         )
         return (delta, np.ones(len(offsets), dtype=bool)) if feasible else None
 
 
 def _solver(place: Neighbourhood) -> _Quadratic | _Linear:
     width = place.h.shape[1]
-    return _Quadratic(place.room, width) if place.norm == 2 else _Linear(place.room, place.norm)
+    return _Quadratic(place.room, width) if place.norm == 2 else _Linear(place.room, place.norm, place.free)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from ..certificates.box import stretch_of_free
 from ..certificates.triplet import Triplets
 from ..neighbors.point_set import PointSet
 from ..neighbors.vote import count_votes
@@ -111,9 +112,27 @@ class PointAttack:
         self.is_rival = np.isin(self.class_of, self.rivals)
         self.margin = max(MARGIN * self._scale(), 16 * float(slack[0]) ** 2)
         if x.dtype == np.float32:
-            spread = np.linalg.norm(triplets.h, axis=1).max() * np.linalg.norm(self.exact_x)
+            spread = np.linalg.norm(triplets.whole_h, axis=1).max() * np.linalg.norm(self.exact_x)
             self.margin = max(self.margin, 4 * float32_error(float(spread)))
         self.pool = self._first_pool()
+        self.ranges, self.room = points.ranges_of(member), triplets.threat.room(self.exact_x, points.ranges_of(member))
+        self.stretch = self._stretch(triplets.references.spread(triplets.threat))
+
+    def _stretch(self, size: float) -> FloatArray | None:
+        """By what features are divided in ℓ2, where free ones have a small cost beside `size`; None without any."""
+        free = self.triplets.threat.free
+        if self.room is None or not free.any():
+            return None
+        return np.ones(len(free)) if self.linear else stretch_of_free(free, self.room, size)
+
+    def _expanded(self, delta: FloatArray) -> FloatArray:
+        """The full move of a δ of the search."""
+        return self.triplets.threat.expand(delta if self.stretch is None else delta * self.stretch)
+
+    def _reduced(self, move: FloatArray) -> FloatArray:
+        """A full move as a δ of the search."""
+        reduced = self.triplets.threat.reduce_move(move)
+        return reduced if self.stretch is None else reduced / self.stretch
 
     def _scale(self) -> float:
         """A squared distance of those that decide: of as many rivals as can be neighbours, or of all points if less.
@@ -142,22 +161,40 @@ class PointAttack:
         return together[np.isfinite(self.d[together])]
 
     def run(self, start: FloatArray | None = None) -> tuple[float, NDArray[np.floating]] | None:
-        """The best point found that `predict` gets wrong, with its size; widens the pool where it was too small."""
+        """The best point found that `predict` gets wrong, with its size."""
+        best = self._run(start)
+        if best is None or self.stretch is None:
+            return best
+        best = min(best, self._by_free_features_alone(best[1]), key=lambda found: found[0])
+        self.stretch = self._stretch(best[0])  # the first one was a guess
+        again = self._run(best[1].astype(np.float64)) if best[0] > 0 and not self.linear else None
+        return best if again is None or again[0] >= best[0] else again
+
+    def _by_free_features_alone(self, point: NDArray[np.floating]) -> tuple[float, NDArray[np.floating]]:
+        """A flipped point with what counts put back in its place, if that flips as well: its size is 0."""
+        back, threat = point.copy(), self.triplets.threat
+        counted = threat.movable[~threat.free]
+        back[counted] = self.x[counted]
+        return (0.0 if self.points.flips_one(back[None], self.member)[0] else np.inf), back
+
+    def _run(self, start: FloatArray | None = None) -> tuple[float, NDArray[np.floating]] | None:
+        """The same from one start; widens the pool where it was too small."""
         threat = self.triplets.threat
         best: tuple[float, NDArray[np.floating]] | None = None
         if start is not None:
-            self._widen(threat.reduce_move(start - self.exact_x))
+            self._widen(self._reduced(start - self.exact_x))
         for _ in range(RETRIES):
             place = self._neighbourhood()
             deltas = self._search(place, start)
             if not deltas and start is None:
                 start = self._misclassified()
                 if start is not None:
-                    self._widen(threat.reduce_move(start - self.exact_x))
+                    self._widen(self._reduced(start - self.exact_x))
                     continue
             if not deltas:
                 return best
-            points = threat.keep_within((self.exact_x + threat.expand(np.stack(deltas))).astype(self.x.dtype), self.x)
+            points = (self.exact_x + self._expanded(np.stack(deltas))).astype(self.x.dtype)
+            points = threat.keep_within(points, self.x, self.ranges)
             flipped = self.points.flips_one(points, self.member)
             sizes = threat.size_rounded_up(points.astype(np.float64) - self.exact_x)
             for size, point in zip(sizes[flipped], points[flipped], strict=True):
@@ -179,7 +216,7 @@ class PointAttack:
         for _ in range(BISECTIONS):
             share = (low + high) / 2
             point = (self.exact_x + share * (there - self.exact_x)).astype(self.x.dtype)
-            point = threat.keep_within(point[None], self.x[None])
+            point = threat.keep_within(point[None], self.x[None], self.ranges)
             if self.points.flips_one(point, self.member)[0]:
                 high, best = share, point[0]
             else:
@@ -193,7 +230,7 @@ class PointAttack:
         rivals = rivals[np.argsort(self.d[rivals])]
         some = np.union1d(rivals[:POOL], rivals[:: max(1, len(rivals) // POOL)])
         points = references.points(references.order[some]).astype(self.x.dtype)
-        points = self.triplets.threat.keep_within(points, self.x)
+        points = self.triplets.threat.keep_within(points, self.x, self.ranges)
         flipped = np.flatnonzero(self.points.flips_one(points, self.member))
         if not len(flipped):
             return None
@@ -202,22 +239,25 @@ class PointAttack:
 
     def _neighbourhood(self) -> Neighbourhood:
         triplets = self.triplets
-        room = triplets.threat.room(self.exact_x)
+        h, room = triplets.whole_h[self.pool], self.room
+        if self.stretch is not None and room is not None:
+            h, room = h * self.stretch, (room[0] / self.stretch, room[1] / self.stretch)
         difference = triplets.references.u[self.pool] - self.u
         kind = TiedNeighbourhood if self.rule.any_order else Neighbourhood
         return kind(
-            triplets.h[self.pool],
+            h,
             np.einsum("nr,nr->n", difference, difference),
             self.class_of[self.pool],
             triplets.references.order[self.pool],
             triplets.references.twin[triplets.references.order[self.pool]],
             room,
             triplets.threat.norm,
+            triplets.threat.free if self.stretch is not None else None,
         )
 
     def _widen(self, delta: FloatArray) -> bool:
         """Add the points that are nearest at x + δ but were not in the pool."""
-        keys = self.d - 2 * (self.triplets.h @ delta)
+        keys = self.d - 2 * (self.triplets.whole_h @ (delta if self.stretch is None else delta * self.stretch))
         nearest = _nearest(keys, np.arange(len(keys)), 4 * self.n_neighbors + 16)
         wider = np.union1d(self.pool, nearest[np.isfinite(self.d[nearest])])
         grown = len(wider) > len(self.pool)
@@ -261,7 +301,7 @@ class PointAttack:
 
     def _some_choices(self, place: Neighbourhood, start: FloatArray | None) -> Iterator[Choice | None]:
         if start is not None:
-            yield from self._choices_near(place, self.triplets.threat.reduce_move(start - self.exact_x))
+            yield from self._choices_near(place, self._reduced(start - self.exact_x))
         still = np.zeros(place.h.shape[1])
         rivals = [c for c in self.rivals if (place.label == c).any()]
         reach = {c: np.sort(place.d[place.label == c])[: self.n_neighbors // 2 + 1].mean() for c in rivals}
@@ -297,7 +337,8 @@ class PointAttack:
         middles = [(points[a] + points[b]) / 2 for a in range(min(len(near), 12)) for b in range(a)]
         seen = set()
         for point in [*points, *middles]:
-            choice = self._choose(place, threat.reduce_move(threat.keep_within(point, self.exact_x) - self.exact_x))
+            inside = threat.keep_within(point, self.exact_x, self.ranges)
+            choice = self._choose(place, self._reduced(inside - self.exact_x))
             if choice is not None and choice.key not in seen:
                 seen.add(choice.key)
                 yield choice

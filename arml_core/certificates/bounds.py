@@ -124,7 +124,7 @@ def _group_bound(triplets: Triplets, points: PointSet, group: Group, method: str
 def _bound_with_lists(triplets: Triplets, points: PointSet, label: int, cases: list[Case]) -> FloatArray:
     """The bound from short lists of negatives, and from longer ones where these leave it open."""
     x, exclude = points.exact_points(), points.places_left_out()
-    rows = TripletRows(triplets, x, label, exclude, points.rule.any_order)
+    rows = TripletRows(triplets, x, label, exclude, points.rule.any_order, points.ranges)
     screening = Screening(triplets, rows, max(case.m for case in cases), exclude)
     stop = _stop(cases, triplets.references.n_classes)
     bound = np.full(len(x), np.inf)

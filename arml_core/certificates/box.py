@@ -4,6 +4,9 @@
 its v, so with ``c`` the room in that direction the problem is one-dimensional: all features move together until
 they hit their limits. ℓ2 moves feature d by ``λ|v_d|``, ℓ∞ by the same λ, ℓ1 empties the features one by one,
 largest |v| first (a fractional knapsack). Each is solved exactly by sorting the limits.
+
+Free features do not count in ‖δ‖. They contribute up to ``max(v_d up_d, -v_d down_d)`` each: that is taken off b, and
+the rest is measured.
 """
 
 from __future__ import annotations
@@ -12,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.compiled import compiled
-from ..numerics.error_bounds import LARGEST, UNDERFLOW, rounded_down
+from ..numerics.error_bounds import LARGEST, UNDERFLOW, rounded_down, rounded_up
 
 NEWTON_STEPS = 40
 HALVINGS = 60
 ENOUGH = 0.1  # of what the slope promises: a step far beyond the limits gains hardly anything
 REGULARISED = 1e-10
+AS_GOOD_AS_FREE = 1e-4  # of a size, which all the room of a free feature may add to it in squares
+LARGEST_STRETCH = 1e12
 CLOSE = 1e-10  # of the offsets: so far a constraint may be missed
 
 
@@ -29,7 +34,12 @@ def rounding_in_box(n_features: int) -> float:
 
 
 def boxed_distance(
-    v: FloatArray, v_error: FloatArray, b: FloatArray, room: tuple[FloatArray, FloatArray], norm: float
+    v: FloatArray,
+    v_error: FloatArray,
+    b: FloatArray,
+    room: tuple[FloatArray, FloatArray],
+    norm: float,
+    free: BoolArray | None = None,
 ) -> FloatArray:
     """A lower bound, tight up to rounding, on ``‖δ‖`` for each row; +inf where the box makes it impossible.
 
@@ -38,27 +48,66 @@ def boxed_distance(
     v, v_error : (n, D), the half-spaces' normals and bounds on their errors.
     b : (n,) positive offsets.
     room : (down, up), each (D,), how far each feature may fall and rise.
+    free : (D,) which features do not count in ‖δ‖; their room is finite.
     """
+    is_free = np.zeros(v.shape[1], dtype=bool) if free is None else free
     down, up = (np.ascontiguousarray(side, dtype=np.float64) for side in room)
-    return np.asarray(_distances(v, v_error, b, down, up, float(norm), rounding_in_box(v.shape[1])))
+    return np.asarray(_distances(v, v_error, b, down, up, float(norm), rounding_in_box(v.shape[1]), is_free))
+
+
+def free_gain(
+    front: FloatArray, rear: FloatArray, error: FloatArray, room: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """Upper bounds on what free features contribute to the half-spaces ``(front_a - rear_b)ᵀδ ≥ …``, for all a and b.
+
+    `front` and `rear` hold the free features only, each difference off by up to `error` (a, b) in every entry; `room`
+    is how far each may fall and rise.
+    """
+    total = error * float(np.maximum(*room).sum())
+    for k, (down, up) in enumerate(zip(*room, strict=True)):
+        v = front[:, None, k] - rear[None, :, k]
+        total += np.maximum(v * up, -v * down)
+    return np.asarray(rounded_up(total, 4 * len(room[0]) + 16))
+
+
+def stretch_of_free(free: BoolArray, room: tuple[FloatArray, FloatArray], size: float) -> FloatArray:
+    """By what to divide each feature of moves in ℓ2 so that free ones are as good as free; 1 for all others.
+
+    Small solvers know features with a small cost, and none without: here all the room of a free feature adds little to
+    a move of that size.
+    """
+    stretch = np.ones(len(free))
+    most = np.maximum(*room)[free] / max(AS_GOOD_AS_FREE * size, 1e-150)
+    stretch[free] = np.clip(most, 1 / LARGEST_STRETCH, LARGEST_STRETCH)
+    return stretch
 
 
 @compiled
-def _distances(v: Any, error: Any, b: Any, down: Any, up: Any, norm: float, rounding: float) -> Any:
+def _distances(v: Any, error: Any, b: Any, down: Any, up: Any, norm: float, rounding: float, is_free: Any) -> Any:
     result = np.empty(len(v))
     for row in range(len(v)):
-        result[row] = distance_in_box(v[row], error[row], b[row], down, up, norm, rounding)
+        result[row] = distance_in_box(v[row], error[row], b[row], down, up, norm, rounding, is_free)
     return result
 
 
 @compiled
-def distance_in_box(v: Any, error: Any, b: float, down: Any, up: Any, norm: float, rounding: float) -> float:
+def distance_in_box(
+    v: Any, error: Any, b: float, down: Any, up: Any, norm: float, rounding: float, is_free: Any
+) -> float:
     """The same for one half-space."""
     n = len(v)
+    given = 0.0  # by free features
+    for d in range(n):
+        if is_free[d]:
+            given += max(v[d] * up[d], -v[d] * down[d]) + error[d] * max(up[d], down[d])
+    b = rounding * b - given / rounding if given > 0 else b
+    if not b > 0:
+        return 0.0
     slope, limit = np.empty(n), np.empty(n)
     largest = 0.0
     for d in range(n):
-        slope[d] = abs(v[d]) + error[d]  # in favour of the attacker, as is the limit where the sign is in doubt
+        slope[d] = 0.0 if is_free[d] else abs(v[d]) + error[d]  # in favour of the attacker, as is the limit where
+        # the sign is in doubt
         limit[d] = max(up[d], down[d]) if abs(v[d]) <= error[d] else up[d] if v[d] > 0 else down[d]
         largest = max(largest, slope[d])
     if largest == 0:
@@ -146,7 +195,7 @@ def _newton_step(normals: Any, missing: Any, chosen: Any, down: Any, up: Any, pu
                 if -down[d] <= pull[d] <= up[d]:  # at a limit, too: it may be left again
                     total += normals[chosen[a], d] * normals[chosen[b], d]
             matrix[a, b] = matrix[b, a] = total
-        matrix[a, a] += REGULARISED
+        matrix[a, a] += REGULARISED * (matrix[a, a] if matrix[a, a] > 2 else 1.0)
     return np.linalg.solve(matrix, target)
 
 

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.error_bounds import TINY, rounded_down, sum_error
 from . import branch_kernels as kernels
 from .bounds import Case
-from .box import least_distance_in_box, rounding_in_box
+from .box import least_distance_in_box, rounding_in_box, stretch_of_free
 from .least_distance import least_distance, least_distance_by_program
 from .pairs import PairGraph
 
@@ -55,9 +55,11 @@ class HalfSpaces:
     positive_slack: FloatArray
     norm: float
     room: tuple[FloatArray, FloatArray] | None = None  # how far each feature may fall and rise
+    free: BoolArray | None = None  # features that cost nothing
 
-    def space(self, some: IntArray) -> kernels.Space:
-        """The compiled loops' own, with `some` of the positives."""
+    def space(self, some: IntArray, size: float = np.inf) -> kernels.Space:
+        """The compiled loops' own, with `some` of the positives; `size` is one that moves do not exceed."""
+        width = self.negative_h.shape[1]
         front_h = np.ascontiguousarray(self.negative_h)
         rear_h = np.concatenate([self.negative_h, self.positive_h[some]])
         centre = self.positive_h[some].mean(axis=0)  # products of centred vectors lose fewer digits
@@ -74,12 +76,14 @@ class HalfSpaces:
             np.concatenate([self.negative_slack, self.positive_slack[some]]),
             *products,
             np.array([sum_error(1.0, n) for n in range(most + 1)]),
-            float(rounded_down(1.0, 4 * front_h.shape[1] + 64)),
+            float(rounded_down(1.0, 4 * width + 64)),
             float(self.norm),
             self.room is not None,
             np.empty(0) if self.room is None else np.ascontiguousarray(self.room[0]),
             np.empty(0) if self.room is None else np.ascontiguousarray(self.room[1]),
-            rounding_in_box(front_h.shape[1]),
+            rounding_in_box(width),
+            np.zeros(width, dtype=bool) if self.free is None else self.free,
+            np.ones(width) if self.free is None or self.room is None else stretch_of_free(self.free, self.room, size),
         )
 
 
@@ -109,7 +113,7 @@ class BranchAndBound:
         self.refined = 0
         finite = np.flatnonzero(np.isfinite(local.p))
         self._some = finite[np.argsort(local.p[finite], kind="stable")[:FIRST_POSITIVES]]
-        self._space = local.space(self._some)
+        self._space = local.space(self._some, self.settled)
         self._graph = _compiled_graph(graph, cases)
         room = FIRST_ROOM + len(cases)
         self._nodes = _room_for(room, len(local.n))
@@ -215,7 +219,7 @@ class BranchAndBound:
             return False
         new = new[np.argsort(keys[new], kind="stable")[: min(room, MORE_POSITIVES)]]
         self._some = np.append(self._some, new)
-        self._space = local.space(self._some)
+        self._space = local.space(self._some, self.settled)
         return True
 
     def _keys(self, delta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -270,10 +274,12 @@ class BranchAndBound:
 
         With a margin δ is so far inside every half-space, as lengths in ℓ2 go.
         """
-        space = self._space
+        space, local = self._space, self.local
         j, i = np.reshape(np.array(pairs, dtype=np.intp), (-1, 2)).T
         normals, offsets = space.front_h[j] - space.rear_h[i], (space.n[j] - space.p[i]) / 2
-        lengths = np.maximum(np.linalg.norm(normals, axis=1), TINY)
+        if local.norm == 2:
+            normals = normals * space.stretch
+        lengths = np.array([max(kernels.counted_length(normal, space.free), TINY) for normal in normals])
         if float(offsets.max(initial=0.0)) <= 0:
             return np.zeros(normals.shape[1]), np.zeros(len(pairs))
         with np.errstate(over="ignore"):
@@ -282,13 +288,15 @@ class BranchAndBound:
             alone = (np.arange(len(pairs)) == scaled.argmax()).astype(np.float64)
             proved = self.dual_bound(pairs, alone) >= self.settled
             return None if proved else (np.zeros(normals.shape[1]), alone)
-        if self.local.norm != 2:
+        if local.norm != 2:
             limit = self.settled if margin == 0 else np.inf
             delta, multipliers, feasible = least_distance_by_program(
-                unit, scaled, self.local.norm, self.local.room, limit
+                unit, scaled, local.norm, local.room, limit, space.free
             )
-        elif self.local.room is not None:
-            delta, multipliers, feasible = _least_distance_in_box(unit, scaled, self.local.room)
+        elif local.room is not None:
+            room = local.room[0] / space.stretch, local.room[1] / space.stretch
+            delta, multipliers, feasible = _least_distance_in_box(unit, scaled, room)
+            delta = delta * space.stretch
         else:
             delta, multipliers, feasible = least_distance(unit, scaled)
         multipliers = multipliers / lengths

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.arrays import FloatArray, IntArray
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.compiled import compiled
 from .box import distance_in_box, least_distance_in_box
 
@@ -37,7 +37,7 @@ class Space(NamedTuple):
 
     `sum_error[n]` bounds the error of a sum of n terms, relative to their magnitudes; `rounding` is a factor that
     covers the rounding of a quotient of norms. Where it is `boxed`, features fall by at most `down` and rise by at most
-    `up`.
+    `up`; `free` ones cost nothing, which the small solver takes for a small cost: it works with h times `stretch`.
     """
 
     front_h: FloatArray
@@ -56,6 +56,8 @@ class Space(NamedTuple):
     down: FloatArray
     up: FloatArray
     box_rounding: float
+    free: BoolArray
+    stretch: FloatArray
 
 
 class Graph(NamedTuple):
@@ -272,7 +274,8 @@ def dual_bound(space: Any, pairs: Any, n: int, multipliers: Any) -> float:
         return 0.0
     if space.boxed:  # the error of the merged normal is no larger in any of its entries
         error = np.full(width, below)
-        found = distance_in_box(merged, error, above, space.down, space.up, space.norm, space.box_rounding)
+        room = space.down, space.up
+        found = distance_in_box(merged, error, above, *room, space.norm, space.box_rounding, space.free)
         return float(space.rounding * found)
     if space.norm == 2:
         below += np.sqrt((merged * merged).sum())
@@ -467,13 +470,24 @@ def _solve(space: Any, pairs: Any, n: int, multipliers: Any) -> int:
 
 
 @compiled
+def counted_length(normal: Any, free: Any) -> float:
+    """The length of a normal without its free features; with them where nothing else is left of it."""
+    counted, whole = 0.0, 0.0
+    for d in range(len(normal)):
+        square = normal[d] * normal[d]
+        whole += square
+        counted += 0.0 if free[d] else square
+    return float(np.sqrt(counted if counted > 0 else whole))
+
+
+@compiled
 def solve_in_box(space: Any, pairs: Any, n: int, multipliers: Any, delta: Any) -> bool:
     """δ and the multipliers of the first n pairs inside the box (ℓ2), from those given; False where not found."""
     normals, offsets, lengths = np.empty((n, len(delta))), np.empty(n), np.empty(n)
     for k in range(n):
         j, i = pairs[k, 0], pairs[k, 1]
-        normals[k] = space.front_h[j] - space.rear_h[i]
-        lengths[k] = np.sqrt((normals[k] * normals[k]).sum())
+        normals[k] = (space.front_h[j] - space.rear_h[i]) * space.stretch
+        lengths[k] = counted_length(normals[k], space.free)
         if not 1e-150 < lengths[k] < 1e150:
             return False
         normals[k] /= lengths[k]
@@ -481,7 +495,8 @@ def solve_in_box(space: Any, pairs: Any, n: int, multipliers: Any, delta: Any) -
         if not abs(offsets[k]) < 1e150:
             return False
     scaled = multipliers[:n] * lengths
-    found = least_distance_in_box(normals, offsets, space.down, space.up, scaled, delta)
+    found = least_distance_in_box(normals, offsets, space.down / space.stretch, space.up / space.stretch, scaled, delta)
+    delta *= space.stretch
     multipliers[:n] = scaled / lengths
     return bool(found)
 

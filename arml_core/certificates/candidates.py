@@ -9,6 +9,10 @@ where the one before leaves doubt:
     ``n_j - p_i ≤ 2 S_m(j) ‖h_i - h_j‖``; square and add up, and the left side is at least the sum over the q-m
     farthest: ``S_m(j)² ≥ Σ_far (n_j - p_i)² / (4 Σ_P ‖h_i - h_j‖²)`` where no p_i is above n_j;
 (b) for the smallest of those, true denominators to P.
+
+Free features give ``f(h_j - h_i)`` to the half-space in which j is ahead of i (:mod:`.box`). f is sublinear, so with
+c_F the centre of P in their columns ``f(h_j - h_i) ≤ f(h_j - c_F) + f(c_F - h_i)``: n_j less twice the first and p_i
+plus twice the second take the places of n_j and p_i in both bounds.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from ..numerics.arrays import FloatArray, IntArray
 from ..numerics.distance_kernels import centres_of
 from ..numerics.error_bounds import rounded_up, sum_error
 from . import screening_kernels as kernels
+from .box import free_gain
 from .triplet import Triplets
 from .triplet_rows import TripletRows
 
@@ -72,11 +77,32 @@ class Screening:
         screened.lower[left_out] = np.inf
         self._lower = screened.lower.cpu().numpy()
         self._near_value, self._near_place = screened.nearest(rows.positives, max(NEAREST, PER_PLACE * (m + 1)))
+        if triplets.threat.free.any():
+            self._take_off_free(rows)
         centre, slack, near = self._around_centres()
         self._bound = self._squares_to(centre, slack)
         kernels.bound_a(self._lower, self._bound, near)
         self._bound[left_out] = np.inf
         self._bound[:, rows.positives] = np.inf
+
+    def _take_off_free(self, rows: TripletRows) -> None:
+        """Lower n_j and raise p_i by what free features give; the nearest positives in the order of the new p."""
+        triplets = self.triplets
+        free, dtype, unit = triplets.threat.free, self._lower.dtype, triplets.references.distance_bounds.scale**2
+        h, slack = triplets.whole_h[:, free], triplets.h_slack
+        for b, place in enumerate(self._near_place):
+            room = rows.room_of(b)
+            assert room is not None, "free features have ranges"
+            own = room[0][free], room[1][free]
+            centre = h[place].mean(axis=0)[None]
+            error = slack + sum_error(float(np.abs(centre).max()), len(place))
+            given = 2 * free_gain(h, centre, error[:, None], own)[:, 0] / unit
+            taken = 2 * free_gain(centre, h[place], error[None, place], own)[0] / unit
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._lower[b] = np.nextafter((self._lower[b] - given).astype(dtype), dtype.type(-np.inf))
+                value = np.nextafter((self._near_value[b] + taken).astype(dtype), dtype.type(np.inf))
+            order = np.argsort(value, kind="stable")
+            self._near_value[b], self._near_place[b] = value[order], place[order]
 
     def _around_centres(self) -> tuple[FloatArray, FloatArray, kernels.Near]:
         """The centres of the nearest positives in h-space, how far they may be off, and what bound (a) needs."""

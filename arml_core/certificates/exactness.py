@@ -54,7 +54,7 @@ def bounds_meet(lower: FloatArray, upper: FloatArray, triplets: Triplets, points
         around = neighbor_distance(triplets, some_points)
         spread = triplets.references.spread(triplets.threat) or np.inf  # 0: what can move is the same in every row
         blur = BLUR * np.minimum(around, spread)
-        blur = np.minimum(blur, np.where(lower[open_ones] > 0, most, NARROW_BLUR * narrowest(triplets, some)))
+        blur = np.minimum(blur, np.where(lower[open_ones] > 0, most, NARROW_BLUR * narrowest(triplets, some_points)))
         if some.dtype == np.float32:
             moving = triplets.threat.expand(triplets.threat.reduce_move(some.astype(np.float64)))
             grid = SINGLE_BLUR * float32_error(triplets.references.metric.magnitude(moving))
@@ -63,13 +63,15 @@ def bounds_meet(lower: FloatArray, upper: FloatArray, triplets: Triplets, points
     return meet
 
 
-def narrowest(triplets: Triplets, x: NDArray[np.floating]) -> FloatArray:
-    """For each row the width of the narrowest column that can move, as a size of moves; 0 if nothing has a width."""
+def narrowest(triplets: Triplets, points: PointSet) -> FloatArray:
+    """For each point the width of the narrowest column that can move, as a size of moves; 0 if nothing has a width."""
     threat = triplets.threat
-    widths = np.broadcast_to(triplets.references.widths[threat.movable] * threat.costs, (len(x), len(threat.movable)))
-    room = threat.room(x.astype(np.float64))
+    scaled = triplets.references.widths[threat.movable] * threat.costs
+    widths = np.broadcast_to(scaled, (len(points), len(threat.movable)))
+    room = threat.room(points.exact_points(), points.ranges)
     if room is not None:
         widths = np.minimum(widths, room[0] + room[1])
+    widths = threat.counted(widths)
     found = np.where(widths > 0, widths, np.inf).min(axis=1)
     return np.where(np.isfinite(found), found, 0.0)
 
@@ -88,7 +90,7 @@ def neighbor_distance(triplets: Triplets, points: PointSet) -> FloatArray:
 def operator_norm(triplets: Triplets) -> float:
     """The most that ‖Gδ‖ can be for a δ of size 1 (in ℓ∞ an upper bound)."""
     metric, threat = triplets.references.metric, triplets.threat
-    g = metric.components[:, threat.movable] / threat.costs
+    g = threat.counted(threat.reduce(metric.components))
     columns = np.linalg.norm(g, axis=0)
     if threat.norm == np.inf:
         return float(columns.sum())

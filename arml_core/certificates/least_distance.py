@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.lapack import dgeqrf
 from scipy.optimize import linprog, nnls
 
-from ..numerics.arrays import FloatArray
+from ..numerics.arrays import BoolArray, FloatArray
 from .program_kernels import ASTRAY, OPTIMAL, least_move
 
 INFEASIBLE = 1e-13
@@ -48,8 +48,11 @@ def least_distance_by_program(
     norm: float,
     room: tuple[FloatArray, FloatArray] | None = None,
     limit: float = np.inf,
+    free: BoolArray | None = None,
 ) -> tuple[FloatArray, FloatArray, bool]:
     """The same in ℓ1 or ℓ∞, a linear program; `room` is how far each coordinate of δ may fall and rise.
+
+    Coordinates that are `free` do not count in ‖δ‖; they need finite room.
 
     A compiled walk over the corners of the dual (:mod:`.program_kernels`); HiGHS, which spends most of its time on
     being set up, has what few degenerate programs lead that astray. Where the program is infeasible, the multipliers
@@ -59,29 +62,35 @@ def least_distance_by_program(
     width = normals.shape[1]
     down, up = (np.full(width, np.inf),) * 2 if room is None else (np.array(side, np.float64) for side in room)
     lines = np.ascontiguousarray(normals, np.float64), np.ascontiguousarray(offsets, np.float64)
-    delta, multipliers, outcome = least_move(*lines, float(norm), down, up, float(limit))
+    is_free = np.zeros(width, dtype=bool) if free is None else free
+    delta, multipliers, outcome = least_move(*lines, float(norm), down, up, float(limit), is_free)
     if outcome == ASTRAY:
-        delta, multipliers, feasible = least_distance_by_highs(normals, offsets, norm, room)
-        return delta, multipliers, feasible and bool(np.linalg.norm(delta, ord=norm) <= limit)
+        delta, multipliers, feasible = least_distance_by_highs(normals, offsets, norm, room, is_free)
+        return delta, multipliers, feasible and bool(np.linalg.norm(delta[~is_free], ord=norm) <= limit)
     return delta, multipliers, outcome == OPTIMAL
 
 
 def least_distance_by_highs(
-    normals: FloatArray, offsets: FloatArray, norm: float, room: tuple[FloatArray, FloatArray] | None = None
+    normals: FloatArray,
+    offsets: FloatArray,
+    norm: float,
+    room: tuple[FloatArray, FloatArray] | None = None,
+    free: BoolArray | None = None,
 ) -> tuple[FloatArray, FloatArray, bool]:
     """The same by a general solver."""
     n, width = normals.shape
+    counts = np.ones(width) if free is None else (~free).astype(np.float64)
     down, up = room if room is not None else (np.full(width, np.inf), np.full(width, np.inf))
     if norm == 1:  # δ = rise - fall, minimise their sum
-        costs, matrix, limits = np.ones(2 * width), np.hstack([-normals, normals]), -offsets
+        costs, matrix, limits = np.tile(counts, 2), np.hstack([-normals, normals]), -offsets
         bounds = np.column_stack([np.zeros(2 * width), np.concatenate([up, down])])
     else:  # |δ_k| ≤ t, minimise t
         costs = np.append(np.zeros(width), 1.0)
-        eye, column = np.eye(width), np.ones((width, 1))
+        eye, column = np.eye(width)[counts > 0], np.ones((int(counts.sum()), 1))
         matrix = np.vstack(
             [np.hstack([-normals, np.zeros((n, 1))]), np.hstack([eye, -column]), np.hstack([-eye, -column])]
         )
-        limits = np.concatenate([-offsets, np.zeros(2 * width)])
+        limits = np.concatenate([-offsets, np.zeros(2 * len(eye))])
         bounds = np.column_stack([np.append(-down, 0.0), np.append(up, np.inf)])
     answer = linprog(costs, A_ub=matrix, b_ub=limits, bounds=bounds, method="highs")
     if answer.x is None:

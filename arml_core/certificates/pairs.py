@@ -15,6 +15,7 @@ import numpy as np
 
 from ..numerics.arrays import FloatArray, IntArray
 from ..numerics.error_bounds import TINY, rounded_down, sum_error
+from .box import free_gain
 from .pair_kernels import HalfSpacesOfPairs, pair_weights
 from .triplet import Triplets
 from .triplet_rows import TripletRows
@@ -67,6 +68,9 @@ class PairGraph:
         n, n_error = rows.negative_distances(np.full(len(place), b), place)
         below = triplets.denominators(place, rows.positives).cpu().numpy()
         numerator = (n - n_error)[:, None] - rows.p_high[b]
+        room = rows.room_of(b)
+        if room is not None and triplets.threat.free.any():
+            numerator = self._without_free(triplets, numerator, place, rows.positives, room)
         finite = np.isfinite(rows.p_high[b])
         with np.errstate(divide="ignore", invalid="ignore"):  # rows in one place: the numerator, rounded down, is < 0
             offset = np.where(finite, numerator / (2 * below), -np.inf)
@@ -76,6 +80,21 @@ class PairGraph:
         near = np.argpartition(-useful, count - 1)[:count]
         near = near[finite[near]]
         return numerator[:, near] / 2, offset[:, near], below[:, near], near + rows.positives.start
+
+    def _without_free(
+        self,
+        triplets: Triplets,
+        numerator: FloatArray,
+        place: IntArray,
+        positives: slice,
+        room: tuple[FloatArray, FloatArray],
+    ) -> FloatArray:
+        """The numerators less what free features give each half-space by itself: they cannot give more to several."""
+        free, h, slack = triplets.threat.free, triplets.whole_h, triplets.h_slack
+        error = slack[place][:, None] + slack[positives]
+        gain = free_gain(h[place][:, free], h[positives][:, free], error, (room[0][free], room[1][free]))
+        left = numerator - 2 * gain
+        return np.asarray(left - sum_error(np.abs(left), 2))
 
     def _half_spaces_of_pairs(
         self, triplets: Triplets, half: FloatArray, length: FloatArray, near: IntArray, place: IntArray

@@ -11,6 +11,8 @@ goes along it past every kink until it rises no more (Barrodale and Roberts).
 A side with less room than the radius ends where its room does, not at the radius (ℓ∞). The radius only grows from
 corner to corner, so that a side once short of room remains so.
 
+A free feature costs nothing: its kink is at 0 in ℓ1, and in ℓ∞ its room is its own from the start.
+
 No proof rests on the answer: whoever needs a bound evaluates the weights himself.
 """
 
@@ -39,9 +41,17 @@ MOST_STEPS_PER_ROW = 16
 
 @compiled
 def least_move(
-    normals: FloatArray, offsets: FloatArray, norm: float, down: FloatArray, up: FloatArray, limit: float
+    normals: FloatArray,
+    offsets: FloatArray,
+    norm: float,
+    down: FloatArray,
+    up: FloatArray,
+    limit: float,
+    is_free: Any,
 ) -> tuple[FloatArray, FloatArray, int]:
     """Minimise ‖δ‖ subject to ``normals @ δ ≥ offsets`` and ``-down ≤ δ ≤ up``, for the norm 1 or inf.
+
+    Features that are free do not count in ‖δ‖.
 
     Returns δ, the multipliers of the rows, and OPTIMAL; INFEASIBLE, where the multipliers merge the rows into one that
     cannot be met within the ranges, or not by a move of size `limit`; or ASTRAY, where neither was reached and nothing
@@ -80,13 +90,32 @@ def least_move(
     for k in range(width):
         low[k], high[k] = down[k] / scale, up[k] / scale
     if norm != 1:  # from the corner of the row that is furthest away
+        first = _furthest(rows, b, low, high, is_free)
+        if first < 0:
+            return delta, weights, ASTRAY
         weights[first] = 1.0
-    state = _walk(rows, columns, b, low, high, norm, limit / scale, delta, weights)
+    state = _walk(rows, columns, b, low, high, norm, limit / scale, is_free, delta, weights)
     for k in range(width):
         delta[k] = min(max(delta[k] * scale, -down[k]), up[k]) if state == OPTIMAL else np.inf
     for i in range(n):
         weights[i] /= lengths[i]
     return delta, weights, state
+
+
+@compiled
+def _furthest(rows: Any, b: Any, low: Any, high: Any, is_free: Any) -> int:
+    """The row that is furthest away in ℓ∞ when free features do what they can; -1 where they meet every single one."""
+    furthest, first = 0.0, -1
+    for i in range(len(b)):
+        missing, length = b[i], 0.0
+        for k in range(len(low)):
+            if is_free[k]:
+                missing -= rows[i, k] * (high[k] if rows[i, k] > 0 else -low[k])
+            else:
+                length += abs(rows[i, k])
+        if missing > furthest * length:
+            furthest, first = missing / length if length > 0 else HUGE, i
+    return first
 
 
 @compiled
@@ -98,6 +127,7 @@ def _walk(
     high: Any,
     norm: float,
     limit: float,
+    is_free: Any,
     delta: FloatArray,
     weights: FloatArray,
 ) -> int:
@@ -127,14 +157,19 @@ def _walk(
     _pulls(change, in_l1, pull)
     if in_l1:
         for move in range(n_moves):  # costs that are all the same let the walk go round in circles among equal entries
-            pull[move] -= 1.0 + UNEVEN * (0.6180339887498949 * (move + 1) % 1.0)
+            cost = 0.0 if is_free[move % width] else 1.0
+            pull[move] -= cost + UNEVEN * (0.6180339887498949 * (move + 1) % 1.0)
         for k in range(width):
             fixed[1, k], fixed[1, width + k] = high[k], low[k]
     else:
         for k in range(width):
-            free[0, k], free[1, k] = -1.0, 1.0
             side[k] = 1 if pull[k] >= 0 else 0
-            free_sum += free[side[k], k] * columns[k]
+            if is_free[k]:
+                fixed[0, k], fixed[1, k] = -low[k], high[k]
+                fixed_sum += fixed[side[k], k] * columns[k]
+            else:
+                free[0, k], free[1, k] = -1.0, 1.0
+                free_sum += free[side[k], k] * columns[k]
 
     for _ in range(MOST_STEPS_PER_ROW * (n + 4)):
         n_basic = m - with_radius
@@ -191,7 +226,7 @@ def _walk(
                 delta[k] = min(max(delta[k], -low[k]), high[k])
             for i in range(n):
                 weights[i] = max(weights[i], 0.0) / (1 + UNEVEN if in_l1 else 1.0)
-            return OPTIMAL if _agree(rows, b, low, high, norm, delta, weights) else ASTRAY
+            return OPTIMAL if _agree(rows, b, low, high, norm, is_free, delta, weights) else ASTRAY
 
         # the edge along which it comes into its range, and the bound rises
         for c in range(m):
@@ -363,11 +398,13 @@ def _shorten(
 
 
 @compiled
-def _agree(rows: Any, b: Any, low: Any, high: Any, norm: float, delta: Any, weights: Any) -> bool:
+def _agree(rows: Any, b: Any, low: Any, high: Any, norm: float, is_free: Any, delta: Any, weights: Any) -> bool:
     """Whether δ meets the rows and is no larger than the weights say it must be, both nearly."""
     n, width = rows.shape
     size = 0.0
     for k in range(width):
+        if is_free[k]:
+            continue
         size = size + abs(delta[k]) if norm == 1 else max(size, abs(delta[k]))
     merged, owed = np.zeros(width), 0.0
     for i in range(n):
@@ -381,7 +418,8 @@ def _agree(rows: Any, b: Any, low: Any, high: Any, norm: float, delta: Any, weig
     if norm == 1:
         longest = 1.0
         for k in range(width):
-            beyond, room = abs(merged[k]) - 1.0, high[k] if merged[k] > 0 else low[k]
+            cost = 0.0 if is_free[k] else 1.0
+            beyond, room = abs(merged[k]) - cost, high[k] if merged[k] > 0 else low[k]
             if beyond > 0 and room < HUGE:
                 owed -= beyond * room
             elif beyond > 0:
@@ -390,7 +428,7 @@ def _agree(rows: Any, b: Any, low: Any, high: Any, norm: float, delta: Any, weig
     below = 0.0
     for k in range(width):
         room = high[k] if merged[k] > 0 else low[k]
-        if room >= size:
+        if room >= size and not is_free[k]:
             below += abs(merged[k])
         else:
             owed -= abs(merged[k]) * room

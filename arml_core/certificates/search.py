@@ -73,13 +73,14 @@ class PointSearch:
         self.x: NDArray[np.floating] = self.points.points[self.member]
         self.label = int(self.points.labels[self.member])
         self.exclude = self.points.left_out(self.member)
+        self.ranges = self.points.ranges_of(self.member)
 
     def run(self, budget: float, max_nodes: int | None = None) -> None:
         """Bring `lower` and `upper` together for up to `budget` seconds, and up to `max_nodes` of branch and bound."""
         started = time.perf_counter()
         if np.isinf(self.lower) or not self._is_open():
             return
-        if len(self.triplets.threat.movable) <= 2:
+        if len(self.triplets.threat.movable) <= 2 and not self.triplets.threat.free.any():
             self._search_plane(started, budget)
         else:
             self._try(None)
@@ -168,7 +169,9 @@ class PointSearch:
     def _plane(self, limit: float, whole: bool = False) -> PlanarProblem:
         x = self.x.astype(np.float64)
         n_neighbors = self.points.n_neighbors
-        return planar_problem(self.triplets, x, self.label, n_neighbors, self.exclude, limit, whole, self.points.rule)
+        room = self.triplets.threat.room(x, self.ranges)
+        rule = self.points.rule
+        return planar_problem(self.triplets, x, self.label, n_neighbors, self.exclude, limit, whole, room, rule)
 
     def _glance(self, near: float, width: float) -> None:
         """A first upper side: the smallest of some steps all around that changes the answer."""
@@ -199,7 +202,7 @@ class PointSearch:
     def _moved(self, moves: FloatArray) -> tuple[NDArray[np.floating], FloatArray]:
         """x after each of the moves, as far as the box allows, and their sizes, rounded up."""
         threat, x = self.triplets.threat, self.x.astype(np.float64)
-        points = threat.keep_within((x + threat.expand(moves)).astype(self.x.dtype), self.x)
+        points = threat.keep_within((x + threat.expand(moves)).astype(self.x.dtype), self.x, self.ranges)
         return points, threat.size_rounded_up(points.astype(np.float64) - x)
 
     def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:
@@ -219,18 +222,20 @@ class PointSearch:
             return
         places = references.rank[self.exclude][None] if len(self.exclude) else None
         exact_x, any_order = self.x.astype(np.float64)[None], self.points.rule.any_order
-        rows = TripletRows(self.triplets, exact_x, self.label, places, any_order)
+        alone = self.points.ranges_of(np.array([self.member]))
+        rows = TripletRows(self.triplets, exact_x, self.label, places, any_order, alone)
         search = self._prepare(rows, cases, places)
         if search is None:
             return
         search.run(_deadline(started, budget), max_nodes)  # from now: the first search of a process loads its loops
         tried = 0
-        norm = self.triplets.threat.norm
-        for delta in sorted(search.leaves, key=lambda delta: float(np.linalg.norm(delta, ord=norm))):
-            size = float(np.linalg.norm(delta, ord=norm))
+        threat = self.triplets.threat
+        sizes = [float(np.linalg.norm(threat.counted(delta), ord=threat.norm)) for delta in search.leaves]
+        for number in np.argsort(sizes, kind="stable"):
+            delta, size = search.leaves[number], sizes[number]
             if size < self.upper * (1 - 1e-6) and tried < 3:
                 tried += 1
-                self._try(self.x.astype(np.float64) + self.triplets.threat.expand(delta))
+                self._try(self.x.astype(np.float64) + threat.expand(delta))
         self.lower = max(self.lower, search.lower)
 
     def _prepare(self, rows: TripletRows, cases: list[Case], places: IntArray | None) -> BranchAndBound | None:
@@ -261,8 +266,8 @@ class PointSearch:
         graph = PairGraph(triplets, rows, 0, place, depth, rest)
         n, n_error = rows.negative_distances(np.zeros(count, dtype=np.intp), place)
         local = HalfSpaces(
-            triplets.h[place],
-            triplets.h[rows.positives],
+            triplets.whole_h[place],
+            triplets.whole_h[rows.positives],
             n - n_error,
             n + n_error,
             rows.p_high[0],
@@ -270,13 +275,15 @@ class PointSearch:
             triplets.h_slack[rows.positives],
             triplets.threat.norm,
             self._room(),
+            triplets.threat.free if triplets.threat.free.any() else None,
         )
         return BranchAndBound(local, graph, cases, self.upper, ceiling)
 
     def _room(self) -> tuple[FloatArray, FloatArray] | None:
         """How far the features may fall and rise; None where a move below the upper side hits no limit."""
-        room = self.triplets.threat.room(self.x.astype(np.float64))
-        if room is None or min(float(side.min()) for side in room) >= self.upper:
+        threat = self.triplets.threat
+        room = threat.room(self.x.astype(np.float64), self.ranges)
+        if room is None or (not threat.free.any() and min(float(side.min()) for side in room) >= self.upper):
             return None
         return room
 
@@ -294,6 +301,7 @@ def planar_problem(
     exclude: IntArray,
     limit: float,
     whole: bool,
+    room: tuple[FloatArray, FloatArray] | None = None,
     rule: FlipRule = TRAINING_ORDER,
 ) -> PlanarProblem:
     """The training points that can be among the neighbours of x + δ, in training order.
@@ -303,7 +311,6 @@ def planar_problem(
     """
     references, threat = triplets.references, triplets.threat
     metric = references.metric
-    room = threat.room(x)
     down, up = room if room is not None else (np.full(len(threat.movable), np.inf),) * 2
     low, high = -np.minimum(down, limit), np.minimum(up, limit)
     farthest = np.maximum(-low, high)

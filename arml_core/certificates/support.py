@@ -13,7 +13,7 @@ from ..vocabulary import norm_of
 
 @dataclass(frozen=True)
 class Support:
-    """What one certificate can do. Costs, frozen features and both ways to see ties are open to all of them."""
+    """What one certificate can do. Costs, frozen and free features and both ways to see ties are open to all."""
 
     neighbors: str
     norms: tuple[float, ...]
@@ -56,4 +56,6 @@ def check_support(method: str, n_neighbors: int, threat: ThreatModel, target: bo
     else:
         return
     table = "\n".join(f"  {s.row(name)}" for name, s in METHODS.items())
-    raise NotSupportedError(f"{reason}. What is supported (costs, frozen features and ties='any' always are):\n{table}")
+    raise NotSupportedError(
+        f"{reason}. What is supported (costs, frozen and free features and ties='any' always are):\n{table}"
+    )

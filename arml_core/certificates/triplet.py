@@ -3,7 +3,7 @@
 The paper's closed form (Section 3.2) is ``ε̃(i,j) = (d(x,x_j) - d(x,x_i)) / (2 ‖M(x_i - x_j)‖)``; with a threat
 norm p the norm below the line is its dual q. Costs divide M(x_i - x_j) feature by feature and frozen features
 drop out of it. Writing ``h = M x`` (divided by the costs, movable features only), the denominator is
-``2 ‖h_i - h_j‖_q``.
+``2 ‖h_i - h_j‖_q``. Free features are no part of h: what they contribute is taken off the numerator.
 
 Everything here errs to the small side: numerators are rounded down, denominators up, so a computed ε̃ is never
 above the true one, and stays true for the distances that ``predict`` computes.
@@ -37,7 +37,9 @@ class Triplets:
 
     Attributes
     ----------
-    h : (N, n_movable), in the references' class order; `h_slack` bounds each row's error in the dual norm.
+    h : (N, n), of the movable features that count, in the references' class order.
+    whole_h : (N, n_movable), with the free features among them.
+    h_slack : bounds the error of each row of either in the dual norm.
     """
 
     def __init__(self, references: PreparedReferences, threat: ResolvedThreat) -> None:
@@ -48,8 +50,9 @@ class Triplets:
         self._widening = moving.operator_magnitude()
         if threat.dual_norm == 1:
             self._widening *= float(np.sqrt(len(threat.movable)))
-        self.h: FloatArray
-        self.h, slack = self.embed(references.u, references.slack)
+        self.whole_h: FloatArray
+        self.whole_h, slack = self._embedded(references.u, references.slack)
+        self.h: FloatArray = threat.counted(self.whole_h)
         self.h_slack: FloatArray = slack + UNDERFLOW
         largest = float(np.abs(self.h).max())
         if 0 < largest < SMALLEST:
@@ -84,8 +87,8 @@ class Triplets:
             return self.distance_bounds.vectors()
         return Vectors(self.h, self.h_slack, self.h_slack, (1 + 1e-6) / self.h_scale, self.threat.dual_norm)
 
-    def embed(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """h and its error bound for points given as u."""
+    def _embedded(self, u: FloatArray, slack: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """h, free features included, and its error bound for points given as u."""
         with np.errstate(over="ignore", invalid="ignore"):
             h, h_slack = self._to_h(u, slack)
         largest = float(np.abs(h).max(initial=0.0))
@@ -98,14 +101,20 @@ class Triplets:
         return self.pairwise.upper(rows, columns)
 
     def direct_row(
-        self, x: FloatArray, j: int, places: IntArray, left_out: BoolArray, any_order: bool = False
+        self,
+        x: FloatArray,
+        j: int,
+        places: IntArray,
+        left_out: BoolArray,
+        any_order: bool = False,
+        room: tuple[FloatArray, FloatArray] | None = None,
     ) -> FloatArray:
         """ε̃₊(i, j) for one x and one j against the positives i at `places`, from differences.
 
         Slower than matrix products and accurate to a few rounding errors of the differences themselves; a
-        vector M(x_i - x_j) that is structurally zero (frozen features) gives exactly +inf or 0. With a box the
-        value is the boxed one. `left_out` marks the places that do not exist for this x. With `any_order` M-identical
-        rows tie, whichever comes first in training order.
+        vector M(x_i - x_j) that is structurally zero (frozen features) gives exactly +inf or 0. With `room`, how far
+        each feature may fall and rise, the value is the boxed one. `left_out` marks the places that do not exist for
+        this x. With `any_order` M-identical rows tie, whichever comes first in training order.
         """
         references, threat = self.references, self.threat
         positives = references.points(references.order[places])
@@ -119,9 +128,9 @@ class Triplets:
         error = threat.reduce(references.transform_error(references.metric.absolute_apply(difference)))
         result = np.zeros(len(positives))
         ahead = np.flatnonzero(numerator > 0)
-        room = threat.room(x)
         if room is not None:
-            result[ahead] = boxed_distance(vector[ahead], error[ahead], numerator[ahead] / 2, room, threat.norm)
+            half = numerator[ahead] / 2
+            result[ahead] = boxed_distance(vector[ahead], error[ahead], half, room, threat.norm, threat.free)
         else:
             below = norm_rounded_up(vector[ahead], error[ahead], threat.dual_norm, extra_terms=16)
             with np.errstate(divide="ignore"):
@@ -133,10 +142,11 @@ class Triplets:
 
     def underflows(self, vector: FloatArray, error: FloatArray, difference: FloatArray) -> BoolArray:
         """Which rows of M(x_j - x_i), divided by the costs, are below what floats can hold: not zero, but unknown."""
-        lost: BoolArray = (np.abs(vector) + error).max(axis=-1) < TINY
+        lost: BoolArray = self.threat.counted(np.abs(vector) + error).max(axis=-1) < TINY
         if lost.any():
             entries = self.references.metric.components != 0
-            lost[lost] = ((difference[lost] != 0) @ entries.T @ entries)[:, self.threat.movable].any(axis=-1)
+            counted = self.threat.movable[~self.threat.free]
+            lost[lost] = ((difference[lost] != 0) @ entries.T @ entries)[:, counted].any(axis=-1)
         return lost
 
     def distance_interval(self, x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,6 +7,7 @@ import torch
 
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.error_bounds import gram_error, rounded_up, squared_distance_error, sum_error
+from ..threat import Ranges
 from .screening_kernels import largest_quotients
 from .triplet import Triplets
 
@@ -24,12 +25,21 @@ class TripletRows:
     x : (B, D) test points, all predicted and labelled as class `label`.
     exclude : (B, e) places (class order) that do not exist for a test point, padded with -1, or None.
     any_order : whether M-identical rows tie, whichever comes first in training order.
+    ranges : between which values the movable features of each test point may move, or None.
     """
 
     def __init__(
-        self, triplets: Triplets, x: FloatArray, label: int, exclude: IntArray | None, any_order: bool = False
+        self,
+        triplets: Triplets,
+        x: FloatArray,
+        label: int,
+        exclude: IntArray | None,
+        any_order: bool = False,
+        ranges: Ranges | None = None,
     ) -> None:
         self.triplets, self.x, self.any_order = triplets, x, any_order
+        self.room = triplets.threat.room(x, ranges)
+        assert self.room is not None or not triplets.threat.free.any(), "free features have ranges"
         references = triplets.references
         self.positives = slice(int(references.starts[label]), int(references.starts[label + 1]))
         self.u, self.slack = references.embed(x)
@@ -90,7 +100,7 @@ class TripletRows:
         by_j = np.argsort(j, kind="stable")
         for start in range(0, len(b), step):
             part = by_j[start : start + step]
-            if self.triplets.threat.box is None:
+            if self.room is None:
                 result[part] = self._from_products(b[part], j[part], count)
             else:
                 everyone = np.tile(np.arange(n_positives), (len(part), 1))
@@ -135,6 +145,10 @@ class TripletRows:
         references = self.triplets.references
         return np.isin(references.twin[references.order[j]], references.twin[references.order[self.positives]])
 
+    def room_of(self, b: int) -> tuple[FloatArray, FloatArray] | None:
+        """How far the scaled movable features of one test point may fall and rise; None where nothing limits them."""
+        return None if self.room is None else (self.room[0][b], self.room[1][b])
+
     def _from_differences(self, b: IntArray, j: IntArray, count: int, among: IntArray) -> FloatArray:
         """The same from differences, for the positives `among` (a row for each pair) and those M-identical to j."""
         references, start = self.triplets.references, self.positives.start
@@ -145,7 +159,8 @@ class TripletRows:
             )
             some = np.union1d(among[q], twins)
             left_out = np.isin(some, [] if self.left_out is None else self.left_out[b[q]])
-            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), some + start, left_out, self.any_order)
+            room = self.room_of(int(b[q]))
+            row = self.triplets.direct_row(self.x[b[q]], int(j[q]), some + start, left_out, self.any_order, room)
             result[q] = -np.sort(np.partition(-row, count - 1)[:count])
         return result
 

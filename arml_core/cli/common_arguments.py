@@ -47,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--frozen", action="append", default=[], metavar="FEATURE", help="a feature that cannot move")
     parser.add_argument(
+        "--free", action="append", default=[], metavar="FEATURE", help="a feature that moves at no cost inside the box"
+    )
+    parser.add_argument(
         "--ties",
         choices=TIES,
         default=TIES[0],
@@ -81,7 +84,8 @@ class QueryArguments:
             exclude = None  # the rows are new to the model
         threat = ThreatModel(
             float(arguments.norm),
-            frozen=_frozen(data, arguments.frozen),
+            frozen=_features(data, arguments.frozen),
+            free=_features(data, arguments.free),
             box=None if arguments.box is None else tuple(arguments.box),
         )
         knn = MahalanobisKNN(arguments.neighbors, **classifier_arguments(model)).fit(data.X_train, data.y_train)
@@ -218,7 +222,7 @@ def _target(data: Dataset, name: str | None) -> int | None:
     return None if name is None else data.class_names.index(name)
 
 
-def _frozen(data: Dataset, names: list[str]) -> list[int] | None:
+def _features(data: Dataset, names: list[str]) -> list[int] | None:
     unknown = [name for name in names if name not in data.feature_names]
     if unknown:
         raise ValueError(f"there is no feature {unknown[0]!r}; there are {', '.join(data.feature_names[:20])}")

@@ -209,6 +209,11 @@ class EvaluationSpec:
         """Checked before it is queued: what cannot work is refused at once."""
         if isinstance(self.n_neighbors, bool) or int(self.n_neighbors) != self.n_neighbors or self.n_neighbors < 1:
             raise ValueError(f"n_neighbors must be an integer of at least 1; got {self.n_neighbors!r}")
+        if self.threat.n_lines is not None:
+            raise ValueError(
+                "a job asks about points by their number, and cannot carry a box with a line for each row; "
+                "certify those rows with MahalanobisKNN itself, or give limits by feature"
+            )
         if self.kind == "certify":
             check_support(self.method, int(self.n_neighbors), self.threat, self.target is not None)
         elif self.method not in ATTACKS:

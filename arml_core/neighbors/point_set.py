@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
+from ..threat import Ranges
 from .prepared import PreparedReferences
 from .vote import TRAINING_ORDER, FlipRule, possible_winners
 
@@ -23,6 +24,7 @@ class PointSet:
     exclude : (n, e) indices of reference rows to leave out per point, padded with -1, or None.
     threads : how many points may be worked on at once.
     rule : what counts as another answer.
+    ranges : between which values the movable features of each point may move, or None where nothing limits them.
     """
 
     references: PreparedReferences
@@ -32,6 +34,7 @@ class PointSet:
     exclude: IntArray | None = None
     threads: int = 1
     rule: FlipRule = TRAINING_ORDER
+    ranges: Ranges | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -39,7 +42,12 @@ class PointSet:
     def take(self, members: IntArray) -> PointSet:
         """Some of the points, in the order of `members`."""
         left_out = None if self.exclude is None else self.exclude[members]
-        return replace(self, points=self.points[members], labels=self.labels[members], exclude=left_out)
+        points, labels, ranges = self.points[members], self.labels[members], self.ranges_of(members)
+        return replace(self, points=points, labels=labels, exclude=left_out, ranges=ranges)
+
+    def ranges_of(self, members: IntArray | int) -> Ranges | None:
+        """The ranges of some of the points, or of one."""
+        return None if self.ranges is None else self.ranges.of(members)
 
     def predict(self, points: NDArray[np.floating], members: IntArray) -> IntArray:
         """Class codes of perturbed versions of `members`, each with its own rows left out.

@@ -67,7 +67,7 @@ class PreparedReferences:
     def spread(self, threat: ResolvedThreat) -> float:
         """How far training points typically lie from the centre, as an attacker measures it."""
         sample = self.x[:: max(1, len(self.x) // SAMPLE)].astype(np.float64) - self.centre
-        distances = norm(threat.reduce_move(sample), threat.norm)
+        distances = norm(threat.counted(threat.reduce_move(sample)), threat.norm)
         return float(np.median(distances) or distances.mean())  # most rows may share what can move
 
     def points(self, indices: IntArray) -> FloatArray:

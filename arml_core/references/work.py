@@ -9,10 +9,9 @@ from typing import Any
 from ..learners.work import FIRST_STEP, Work
 from .close_pairs import BLOCK_ROWS
 from .deciding_triplets import OTHERS, OWN
-from .gmlvq import BATCH as GMLVQ_BATCH
-from .gmlvq import FEWEST_STEPS as GMLVQ_FEWEST_STEPS
 from .kmeans import prototypes_per_class
-from .robust import BATCH, FEWEST_STEPS, START_CENTRES
+from .robust import METRIC_EVERY, START_CENTRES
+from .training import BATCH, FEWEST_STEPS
 
 CENTRE_PASSES = 30
 """Passes of k-means over the rows of a class."""
@@ -30,9 +29,9 @@ def kmeans_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
     return _centres(n, d, c, p["n_prototypes"])[0]
 
 
-def _steps(n: int, n_epochs: int, batch: int, fewest: int) -> int:
-    a_pass = math.ceil(n / batch)
-    return max(n_epochs, math.ceil(fewest / a_pass)) * a_pass
+def _steps(n: int, n_epochs: int) -> int:
+    a_pass = math.ceil(n / BATCH)
+    return max(n_epochs, math.ceil(FEWEST_STEPS / a_pass)) * a_pass
 
 
 def robust_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
@@ -40,9 +39,10 @@ def robust_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
     judged, _ = _centres(n, d, c, START_CENTRES)
     learned = p["metric"] == "learned"
     rank = (p["n_components"] or d) if learned else 0
-    steps, batch = _steps(n, p["n_epochs"], BATCH, FEWEST_STEPS), min(n, BATCH)
+    steps, batch = _steps(n, p["n_epochs"]), min(n, BATCH)
     pairs = min(OWN, count) * min(OTHERS, count)
-    products = (batch * count + count * count) * d + rank * d * (7 * batch + 2 * count)
+    seldom = (count * count + 4 * rank * d) * d / METRIC_EVERY  # the metric moves, prototypes are measured
+    products = batch * count * d + seldom + (d * d * (count + 2 * batch) if learned else 0)
     values = batch * (30.0 * count + 20.0 * pairs + 40.0 * d) + 3.0 * count * count + 20.0 * (count + rank) * d
     return Work(
         products=start.products + judged.products + steps * products,
@@ -55,7 +55,7 @@ def robust_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
 def gmlvq_work(n: int, d: int, c: int, p: Mapping[str, Any]) -> Work:
     start, count = _centres(n, d, c, p["n_prototypes"])
     rank = p["n_components"] or d
-    steps, batch = _steps(n, p["n_epochs"], GMLVQ_BATCH, GMLVQ_FEWEST_STEPS), min(n, GMLVQ_BATCH)
+    steps, batch = _steps(n, p["n_epochs"]), min(n, BATCH)
     products = batch * count * rank + rank * d * (7 * batch + count)
     values = 12.0 * batch * count + 40.0 * batch * d + 20.0 * (count + rank) * d
     return Work(

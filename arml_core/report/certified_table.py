@@ -101,14 +101,15 @@ def counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
 def step_alone(layout: Layout, threat: ThreatModel, radius: float) -> dict[str, float | None]:
     """What a radius means for each feature alone: ± this much in the file's units, 0 for a frozen feature.
 
-    None for the 0/1 features of categories, where a part of a step has no unit.
+    Infinite for a free one, which may be anything in its range; None for the 0/1 features of categories, where a part
+    of a step has no unit.
     """
     steps = layout.radius_in_units(radius)
     costs = threat.costs or (1.0,) * len(steps)
-    frozen = set(threat.frozen or ())
+    frozen, free = set(threat.frozen or ()), set(threat.free or ())
     pairs = zip(steps.items(), costs, strict=True)
     return {
-        name: 0.0 if k in frozen else None if step is None else step / cost
+        name: 0.0 if k in frozen else np.inf if k in free else None if step is None else step / cost
         for k, ((name, step), cost) in enumerate(pairs)
     }
 
@@ -129,6 +130,8 @@ def alone_words(step: float | None) -> str:
     """One entry of :func:`step_alone` as it is shown."""
     if step is None:
         return "category"
+    if np.isinf(step):
+        return "free"
     return "frozen" if step == 0 else f"{digits_down(step, TABLE_DIGITS):g}"
 
 

@@ -123,10 +123,9 @@ def adversarial_faults(problem: Problem, knn: MahalanobisKNN, upper: float, poin
     frozen = list(threat.frozen)
     if not np.array_equal(point[frozen], x[frozen]):
         yield "a frozen feature moved"
-    if threat.box is not None:
-        low, high = (np.broadcast_to(np.asarray(side, dtype=float), len(x)) for side in threat.box)
-        if np.any(point < np.minimum(low, x)) or np.any(point > np.maximum(high, x)):
-            yield "the point leaves the box"
+    limits = threat.limits(x.astype(float))
+    if limits is not None and (np.any(point < limits[0]) or np.any(point > limits[1])):
+        yield "the point leaves the box, or goes the wrong way"
     stated, size = Fraction(upper) ** 2, squared_size(problem, point)
     if not size <= stated <= size * Fraction(1 + ROUNDED) ** 2:
         yield f"the point has size {float(size) ** 0.5!r}"
@@ -137,7 +136,8 @@ def squared_size(problem: Problem, point: np.ndarray) -> Fraction:
     costs = np.ones(len(point)) if problem.threat.costs is None else problem.threat.costs
     moves = [
         abs(Fraction(float(w)) * (Fraction(float(p)) - Fraction(float(c))))
-        for w, p, c in zip(costs, point, problem.x, strict=True)
+        for k, (w, p, c) in enumerate(zip(costs, point, problem.x, strict=True))
+        if k not in problem.threat.at_no_cost
     ]
     if problem.threat.norm == 2:
         return sum((move * move for move in moves), Fraction(0))

@@ -12,6 +12,7 @@ import numpy as np
 from arml_core import GMLVQ, NCA, AdversarialPruning, KMeansPrototypes, MahalanobisKNN, Metric
 from arml_core.references import ReferenceLearner
 from tests.attacks.problems import Problem
+from tests.certificates.cases import engine_threat
 from tests.oracles import Threat
 
 METRICS = ("identity", "full", "low rank", "scaled")
@@ -115,7 +116,8 @@ def make_line(seed: int, number: int, factor: float | np.ndarray) -> LineProblem
     k = int(rng.integers(1, 1 + 2 * (n - len(own)) // 3)) if rng.random() < 0.6 else 1
     feature = int(rng.integers(d))
     drawn = _threat(NORMS[number % 3], X * factor, rng)
-    threat = replace(drawn, frozen=tuple(f for f in range(d) if f != feature))
+    others = tuple(f for f in range(d) if f != feature)
+    threat = replace(drawn, frozen=others, only_up=(), only_down=(), at_no_cost=())
     return LineProblem(G.T @ G, X * factor, y, x * factor, k, threat, own, G)
 
 
@@ -140,17 +142,23 @@ class ManyPoints(Problem):
 
     points: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     left_out: list[tuple[int, ...]] = field(default_factory=list)
+    boxes: tuple[np.ndarray, np.ndarray] | None = None
 
     def fitted(self, n_jobs: int | None = None) -> MahalanobisKNN:
         return MahalanobisKNN(self.k, self.M, n_jobs=n_jobs).fit(self.X, self.y)
 
     def alone(self, b: int) -> ManyPoints:
-        return replace(self, points=self.points[b : b + 1], left_out=self.left_out[b : b + 1])
+        return self.some(slice(b, b + 1))
+
+    def some(self, which: slice) -> ManyPoints:
+        boxes = None if self.boxes is None else (self.boxes[0][which], self.boxes[1][which])
+        return replace(self, points=self.points[which], left_out=self.left_out[which], boxes=boxes)
 
     @property
     def options(self) -> dict[str, Any]:
         exclude = [list(gone) for gone in self.left_out] if any(self.left_out) else None
-        return {**super().options, "exclude": exclude}
+        threat = replace(self.threat, box=self.boxes, by_row=True) if self.boxes is not None else self.threat
+        return {**super().options, "threat": engine_threat(threat), "exclude": exclude}
 
 
 def make_together(seed: int, number: int) -> ManyPoints:
@@ -175,7 +183,13 @@ def make_together(seed: int, number: int) -> ManyPoints:
     scale = np.ones(d) if number % 4 else np.exp2(rng.integers(-6, 7, size=d))
     M = _matrix(METRICS[number % 4], d, rng) if rng.random() < 0.3 else np.diag(scale**-2.0)
     threat = _threat(NORMS[number // 4 % 3] if rng.random() < 0.5 else 2.0, X, rng)
-    return ManyPoints(M, X * scale, y, points[0] * scale, k, threat, (), points * scale, left_out)
+    points = points * scale
+    boxes = None
+    if threat.by_row:  # limits of its own for each point, around those of all
+        wider = rng.uniform(0, 0.3, size=points.shape) * np.ptp(points, axis=0)
+        boxes = (threat.box[0] - wider, threat.box[1] + wider)
+    threat = replace(threat, by_row=False)
+    return ManyPoints(M, X * scale, y, points[0], k, threat, (), points, left_out, boxes)
 
 
 def _shells(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -301,10 +315,6 @@ def in_single_precision(problem: Problem) -> Problem:
 
 def as_code(problem: Problem) -> str:
     """Python that builds the problem's classifier and question without this package."""
-    threat = problem.threat
-    box = None if threat.box is None else tuple(np.asarray(side, dtype=float).tolist() for side in threat.box)
-    costs = None if threat.costs is None else threat.costs.tolist()
-    norm = {1.0: "l1", 2.0: "l2", np.inf: "linf"}[threat.norm]
     points = problem.points if isinstance(problem, ManyPoints) else problem.x[None]
     asked = ", ".join(f"{name}={value!r}" for name, value in problem.options.items() if name != "threat")
     metric = f"np.array({problem.M.tolist()})"
@@ -324,7 +334,7 @@ def as_code(problem: Problem) -> str:
             f"X = np.array({X.tolist()}, dtype=np.{X.dtype})",
             f"y = np.array({y.tolist()})",
             f"x = np.array({points.tolist()}, dtype=np.{points.dtype})",
-            f"threat = ThreatModel('{norm}', costs={costs}, frozen={list(threat.frozen) or None}, box={box})",
+            f"threat = {problem.options['threat'].python().removeprefix('arml.')}",
             f"knn = MahalanobisKNN({problem.k}, M{references}).fit(X, y)",
             f"question = dict(threat=threat, {asked})",
             "print(knn.certify(x, method='votes', **question))",
@@ -389,4 +399,16 @@ def _threat(norm: float, X: np.ndarray, rng: np.random.Generator) -> Threat:
         width = np.ptp(X, axis=0)
         low = X.min(axis=0) + rng.uniform(-0.5, 0.3, size=d) * width
         box = (low, low + rng.uniform(0.4, 1.5) * width)
-    return Threat(norm, costs, frozen, box)
+    way = rng.integers(0, 5, size=d) if rng.random() < 0.3 else np.zeros(d)
+    only_up, only_down = (tuple(np.flatnonzero(way == kind).tolist()) for kind in (1, 2))
+    movable = [f for f in range(d) if f not in frozen]
+    at_no_cost: tuple[int, ...] = ()
+    if len(movable) > 1 and rng.random() < 0.25:
+        count = 1 if len(movable) == 2 or rng.random() < 0.7 else 2
+        at_no_cost = tuple(sorted(int(f) for f in rng.choice(movable, size=count, replace=False)))
+        middle, half = np.median(X, axis=0), rng.uniform(0.02, 0.5) * np.ptp(X, axis=0)
+        low, high = (np.full(d, -np.inf), np.full(d, np.inf)) if box is None else box
+        narrow = np.isin(np.arange(d), at_no_cost)
+        box = (np.where(narrow, middle - half, low), np.where(narrow, middle + half, high))
+    by_row = box is not None and rng.random() < 0.4
+    return Threat(norm, costs, frozen, box, only_up, only_down, at_no_cost, by_row)

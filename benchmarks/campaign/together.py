@@ -59,8 +59,7 @@ def _questions(number: int, problem: ManyPoints, few: ManyPoints) -> Iterator[tu
     if number % 2:
         yield "search", _certify("search"), few
     else:
-        some = replace(problem, points=problem.points[:SEARCHED], left_out=problem.left_out[:SEARCHED])
-        yield "boundary", _attack, some
+        yield "boundary", _attack, problem.some(slice(SEARCHED))
 
 
 def _certify(method: str) -> Ask:
@@ -105,13 +104,13 @@ def _few(problem: ManyPoints) -> ManyPoints:
     """Some of the points and of the rows, so that a search comes to its end well before its time."""
     rows = np.linspace(0, len(problem.X) - 1, SEARCH_ROWS).astype(int)
     place = {int(row): at for at, row in enumerate(rows)}
-    left_out = [tuple(place[row] for row in gone if row in place) for gone in problem.left_out[:SEARCHED]]
+    some = problem.some(slice(SEARCHED))
+    left_out = [tuple(place[row] for row in gone if row in place) for gone in some.left_out]
     return replace(
-        problem,
+        some,
         X=problem.X[rows],
         y=problem.y[rows],
         k=min(problem.k, 3),
-        points=problem.points[:SEARCHED],
         left_out=left_out,
     )
 
@@ -119,6 +118,9 @@ def _few(problem: ManyPoints) -> ManyPoints:
 def _kinds(problem: ManyPoints) -> list[str]:
     marks = {
         "a box": problem.threat.box is not None,
+        "a box for each row": problem.boxes is not None,
+        "directions": bool(problem.threat.only_up or problem.threat.only_down),
+        "free features": bool(problem.threat.at_no_cost),
         "more than 2 classes": len(set(problem.y.tolist())) > 2,
         "rows left out": any(problem.left_out),
         "different numbers of rows left out": len({len(gone) for gone in problem.left_out}) > 1,

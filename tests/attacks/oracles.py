@@ -61,21 +61,51 @@ class Programs:
         self.offsets[np.abs(self.offsets) <= 1e-13 * (d[:, None] + d[None])] = 0.0
         self.norm = threat.norm
         self.room = None
-        if threat.box is not None:
-            low = np.minimum(np.broadcast_to(np.asarray(threat.box[0], dtype=float), len(x)), x)
-            high = np.maximum(np.broadcast_to(np.asarray(threat.box[1], dtype=float), len(x)), x)
+        limits = threat.limits(x)
+        if limits is not None:
+            low, high = limits
             self.room = np.stack([weights * (low - x)[free], weights * (high - x)[free]], axis=1)
         dual = {1.0: np.inf, 2.0: 2, np.inf: 1}[threat.norm]
-        lengths = np.linalg.norm(pull, dual, axis=2)
+        self.counted = ~np.isin(free, threat.at_no_cost)
+        given = sum(  # what features at no cost give to each half-space
+            (pull[:, :, [k]] * self.room[k]).max(axis=2) for k in np.flatnonzero(~self.counted)
+        )
+        missing = self.offsets - given
+        lengths = np.linalg.norm(pull[:, :, self.counted], dual, axis=2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            alone = self.offsets / lengths
-        self.alone = np.where(self.offsets <= 0, 0.0, np.where(lengths == 0, np.inf, alone))
+            alone = missing / lengths
+        self.alone = np.where(missing <= 1e-12 * (d[:, None] + d[None]), 0.0, np.where(lengths == 0, np.inf, alone))
 
     def of(self, near, far) -> tuple[np.ndarray, np.ndarray]:
         """A z ≥ b: each of `near` at least as near as each of `far`; rows scaled to length 1."""
         A = self.normals[np.ix_(near, far)].reshape(len(near) * len(far), self.normals.shape[2])
         b = self.offsets[np.ix_(near, far)].ravel()
         return normalised(A, b)
+
+    def radius(self, A, b) -> float:
+        """The size of the smallest z with A z ≥ b, by what counts of it."""
+        if self.counted.all():
+            return least(A, b, self.norm, self.room)
+        for k in np.flatnonzero(~self.counted):
+            A, b = eliminated(A, b, k, self.room[k])
+        impossible = np.linalg.norm(A[:, self.counted], axis=1) <= 1e-12
+        if np.any(b[impossible] > FEASIBLE):
+            return np.inf
+        return least(*normalised(A[~impossible][:, self.counted], b[~impossible]), self.norm, self.room[self.counted])
+
+
+def eliminated(A, b, k: int, room) -> tuple[np.ndarray, np.ndarray]:
+    """A z ≥ b without feature k, which may be anything in its room (Fourier and Motzkin): no z is lost or added."""
+    eye = np.eye(A.shape[1])[k]
+    A, b = np.vstack([A, eye, -eye]), np.append(b, [room[0], -room[1]])
+    entry = np.where(np.abs(A[:, k]) <= 1e-13, 0.0, A[:, k])
+    up, down, still = (np.flatnonzero(sign) for sign in (entry > 0, entry < 0, entry == 0))
+    pairs = [(p, q) for p in up for q in down]
+    rows = [A[p] * -entry[q] + A[q] * entry[p] for p, q in pairs]
+    sides = [b[p] * -entry[q] + b[q] * entry[p] for p, q in pairs]
+    rows, sides = np.vstack([A[still], *rows]), np.append(b[still], sides)
+    rows[:, k] = 0.0
+    return rows, sides
 
 
 def normalised(A, b) -> tuple[np.ndarray, np.ndarray]:
@@ -143,7 +173,7 @@ def truth(
         A, b = programs.of(near, far)
         ruled = np.array([a > o for a in near for o in far], dtype=bool)  # a needs to be strictly nearer
         everything = np.ones(len(A), dtype=bool)
-        radius = least(A, b, programs.norm, programs.room)
+        radius = programs.radius(A, b)
         if prune and radius >= max(best.values()):
             continue
         has_interior = slack(A, b, everything, programs.room) > STRICT

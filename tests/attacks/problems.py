@@ -82,10 +82,10 @@ def check_adversarial(problem: Problem, knn: MahalanobisKNN, upper: float, point
     threat, x = problem.threat, problem.x
     assert changes_answer(problem, knn, point, problem.label)
     np.testing.assert_array_equal(point[list(threat.frozen)], x[list(threat.frozen)])
-    if threat.box is not None:
-        low, high = (np.broadcast_to(np.asarray(side, dtype=float), len(x)) for side in threat.box)
-        assert np.all(point >= np.minimum(low, x))
-        assert np.all(point <= np.maximum(high, x))
+    limits = threat.limits(x)
+    if limits is not None:
+        assert np.all(point >= limits[0])
+        assert np.all(point <= limits[1])
     size = threat.size(point - x)
     assert upper == size or abs(upper - size) <= 1e-12 * max(problem.size, size)
 

@@ -332,7 +332,7 @@ def boundary_from(knn, x, starts, steps):
         return np.where(blank, own[members], codes(knn, points))
 
     blank = np.zeros(x.shape[1])
-    threat = ThreatModel(box=(0, 1)).resolve(len(blank))
-    walk = BoundaryWalk(threat, point_set(knn, x), predict, Starts(blank, blank, starts))
+    threat = ThreatModel(box=(0, 1))
+    walk = BoundaryWalk(threat.resolve(len(blank)), point_set(knn, x, threat), predict, Starts(blank, blank, starts))
     run_walks([walk], steps)
     return walk.found()

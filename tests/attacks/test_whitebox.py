@@ -182,9 +182,10 @@ def test_the_last_resort_stays_inside_a_box_that_float32_rounds_out_of():
     X, x = np.array([[0.2], [0.0]], dtype=np.float32), np.array([0.01], dtype=np.float32)
     knn = MahalanobisKNN(1).fit(X, [1, 0])
     threat = ThreatModel(1, box=(-1.0, 0.1))
-    points = point_set(knn, x[None])
+    points = point_set(knn, x[None], threat)
     assert PointAttack(triplets_of(knn, threat), points, 0).towards_misclassified() is None
-    roomy = PointAttack(triplets_of(knn, ThreatModel(1, box=(-1.0, 0.15))), points, 0)
+    wider = ThreatModel(1, box=(-1.0, 0.15))
+    roomy = PointAttack(triplets_of(knn, wider), point_set(knn, x[None], wider), 0)
     size, found = roomy.towards_misclassified()
     assert 0.1 < float(found[0]) <= 0.15
     assert size >= float(found[0]) - float(x[0])

@@ -15,7 +15,12 @@ LAYOUTS = ("gaussian", "blobs", "grid", "duplicates", "constant_feature", "singl
 
 def engine_threat(threat: oracles.Threat) -> ThreatModel:
     """The oracle's threat as the engine takes it."""
-    return ThreatModel(norm=threat.norm, costs=threat.costs, frozen=list(threat.frozen) or None, box=threat.box)
+    features = {"frozen": threat.frozen, "only_up": threat.only_up, "only_down": threat.only_down}
+    given = {name: list(some) for name, some in (features | {"free": threat.at_no_cost}).items() if some}
+    box = threat.box
+    if box is not None and threat.by_row:
+        box = tuple(np.atleast_2d(np.asarray(side, dtype=float)) for side in box)
+    return ThreatModel(norm=threat.norm, costs=threat.costs, box=box, **given)
 
 
 @dataclass

@@ -52,7 +52,7 @@ def test_without_an_attack_the_lower_side_of_two_classes_is_the_truth(seed, norm
     threat = ThreatModel(norm=norm)
     votes = knn.certify(x[None], threat=threat)
     label = int(votes.predicted[0])
-    points = point_set(knn, x[None])
+    points = point_set(knn, x[None], threat)
     search = PointSearch(triplets_of(knn, threat), points, 0, lambda *_: None, float(votes.lower[0]))
     search.run(60.0)
     real = truth(M, X, y, x, label, k, oracles.Threat(norm))
@@ -71,7 +71,9 @@ def test_without_an_attack_the_lower_side_of_several_classes_is_not_above_the_tr
     knn, threat = MahalanobisKNN(k).fit(X, y), ThreatModel(norm=norm)
     votes = knn.certify(x[None], threat=threat)
     label = int(votes.predicted[0])
-    search = PointSearch(triplets_of(knn, threat), point_set(knn, x[None]), 0, lambda *_: None, float(votes.lower[0]))
+    search = PointSearch(
+        triplets_of(knn, threat), point_set(knn, x[None], threat), 0, lambda *_: None, float(votes.lower[0])
+    )
     search.run(60.0)
     real = truth(np.eye(3), X, y, x, label, k, oracles.Threat(norm))
     assert votes.lower[0] <= search.lower <= real.ruled * (1 + 1e-7) + 1e-9
@@ -80,7 +82,9 @@ def test_without_an_attack_the_lower_side_of_several_classes_is_not_above_the_tr
 def without_attack(knn, x, threat):
     """What branch and bound proves alone, from the triplets' bound: nothing from above hides what is too high."""
     votes = knn.certify(x[None], threat=threat)
-    search = PointSearch(triplets_of(knn, threat), point_set(knn, x[None]), 0, lambda *_: None, float(votes.lower[0]))
+    search = PointSearch(
+        triplets_of(knn, threat), point_set(knn, x[None], threat), 0, lambda *_: None, float(votes.lower[0])
+    )
     search.run(60.0)
     return search.lower, int(votes.predicted[0])
 
@@ -271,7 +275,7 @@ def test_a_search_that_outgrows_its_room_finds_the_same(monkeypatch, seed, norm)
     y = np.arange(40) % 3
     X = rng.normal(size=(40, 4)) + 0.5 * y[:, None]
     knn, threat = MahalanobisKNN(7).fit(X, y), ThreatModel(norm=norm)
-    points, triplets = point_set(knn, X[:2] + 0.05), triplets_of(knn, threat)
+    points, triplets = point_set(knn, X[:2] + 0.05, threat), triplets_of(knn, threat)
     lower = knn.certify(X[:2] + 0.05, threat=threat).lower
     found = []
     for room in (4096, 1):

@@ -40,6 +40,12 @@ def sides(room, width):
     return (np.full(width, np.inf),) * 2 if room is None else room
 
 
+def walked(normals, offsets, norm, room, free=None):
+    width = normals.shape[1]
+    free = np.zeros(width, dtype=bool) if free is None else free
+    return least_move(normals, offsets, norm, *sides(room, width), np.inf, free)
+
+
 def owed(normals, offsets, multipliers, room, norm, size):
     """How much more than any δ of the size within the room gives, the merged constraint asks for."""
     merged = multipliers @ normals
@@ -63,7 +69,7 @@ def test_as_short_as_a_general_solver_finds_it(kind, norm):
     astray = 0
     for _ in range(200):
         normals, offsets, room = program(rng, kind)
-        delta, multipliers, outcome = least_move(normals, offsets, norm, *sides(room, normals.shape[1]), np.inf)
+        delta, multipliers, outcome = walked(normals, offsets, norm, room)
         expected, _, feasible = least_distance_by_highs(normals, offsets, norm, room)
         if outcome == ASTRAY:
             astray += 1
@@ -80,6 +86,34 @@ def test_as_short_as_a_general_solver_finds_it(kind, norm):
             if size > 0:  # nothing that is noticeably shorter meets the merged constraint
                 assert owed(normals, offsets, multipliers, room, norm, size * (1 - 1e-6)) > 0
     assert astray <= 2
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_free_features_do_not_count(kind, norm):
+    """As short as a general solver finds it, by what counts; it may go astray where free features do it all."""
+    rng = np.random.default_rng(50 + KINDS.index(kind))
+    seen = astray = 0
+    for _ in range(150):
+        normals, offsets, _ = program(rng, kind)
+        width = normals.shape[1]
+        free = np.arange(width) < rng.integers(1, width)
+        room = tuple(np.where(free, side, np.inf) for side in 0.2 * rng.random((2, width)))
+        delta, _, outcome = walked(normals, offsets, norm, room, free)
+        expected, _, feasible = least_distance_by_highs(normals, offsets, norm, room, free)
+        if outcome == ASTRAY:
+            astray += bool(feasible and np.linalg.norm(expected[~free], norm) > 1e-9)
+            continue
+        assert (outcome == OPTIMAL) == feasible
+        if feasible:
+            size, best = (np.linalg.norm(found[~free], norm) for found in (delta, expected))
+            seen += size > 0
+            assert size == pytest.approx(best, rel=1e-8, abs=1e-8)
+            assert (normals @ delta >= offsets - 1e-8 * (1 + size)).all()
+            assert (delta <= room[1]).all()
+            assert (delta >= -room[0]).all()
+    assert seen > 25
+    assert astray <= 10  # no single row needs a move, and all of them together do
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -100,7 +134,7 @@ def test_multipliers_of_a_contradiction_prove_it(norm):
     seen = 0
     for _ in range(300):
         normals, offsets, room = program(rng, "repeated")
-        _, multipliers, outcome = least_move(normals, offsets, norm, *sides(room, normals.shape[1]), np.inf)
+        _, multipliers, outcome = walked(normals, offsets, norm, room)
         if outcome == INFEASIBLE:
             seen += 1
             assert owed(normals, offsets, multipliers, room, norm, 1e6) > 0

@@ -134,7 +134,7 @@ def test_without_an_upper_side_the_lower_one_is_the_truth(norm):
         knn = MahalanobisKNN(k).fit(X, y)
         threat = ThreatModel(norm=norm)
         label = int(knn.predict(x[None])[0])
-        points = NeverFooled(**vars(point_set(knn, x[None])))
+        points = NeverFooled(**vars(point_set(knn, x[None], threat)))
         search = PointSearch(triplets_of(knn, threat), points, 0, lambda *_: None, 0.0)
         search.run(60.0)
         real = truth(np.eye(2), X, y, x, label, k, oracles.Threat(norm))

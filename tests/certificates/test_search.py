@@ -62,7 +62,7 @@ def test_without_any_time_small_problems_hold_the_truth(norm):
 def point_search(knn, x, threat):
     """The search for one point, as certify sets it up."""
     lower = float(knn.certify(x[None], threat=threat).lower[0])
-    return PointSearch(triplets_of(knn, threat), point_set(knn, x[None]), 0, attack_point, lower)
+    return PointSearch(triplets_of(knn, threat), point_set(knn, x[None], threat), 0, attack_point, lower)
 
 
 @pytest.mark.parametrize("norm", [2, np.inf, *more(1)])
