@@ -31,15 +31,7 @@ LARGEST_ARCHIVE = 8 * 2**30
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that both commands share."""
-    parser.add_argument("data", help="a dataset's name, a .npz with X_train, y_train, X_test, y_test, or a .csv file")
-    parser.add_argument("--label", help="the label column of a .csv file")
-    parser.add_argument(
-        "--scaling",
-        choices=SCALING_KINDS,
-        default="minmax",
-        help="of the columns of a .csv file; radii and the box are measured after it (default: minmax, each column to "
-        "[0, 1]; none: in the file's own units)",
-    )
+    add_data_arguments(parser)
     parser.add_argument("-k", "--neighbors", type=int, default=1, help="K (default: 1)")
     parser.add_argument("--norm", choices=[f"{norm.p:g}" for norm in NORMS.values()], default="2", help="default: 2")
     parser.add_argument(
@@ -60,6 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", type=Path, help="what 'train' saved, or M as .npz or .csv")
     parser.add_argument("--points", type=int, help="only the first N (of the paper's six: in its evaluation order)")
     parser.add_argument("-o", "--output", type=Path, help="write the rows there (default: standard output)")
+
+
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of :func:`load_data`."""
+    parser.add_argument("data", help="a dataset's name, a .npz with X_train, y_train, X_test, y_test, or a .csv file")
+    parser.add_argument("--label", help="the label column of a .csv file")
+    parser.add_argument(
+        "--scaling",
+        choices=SCALING_KINDS,
+        default="minmax",
+        help="of the columns of a .csv file; radii and the box are measured after it (default: minmax, each column to "
+        "[0, 1]; none: in the file's own units)",
+    )
 
 
 @dataclass(frozen=True)
