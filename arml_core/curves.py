@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .numerics.arrays import FloatArray
-from .radii import ATTACKABLE, CERTIFIED, verdicts
+from .radii import ATTACKABLE, CERTIFIED, Radii, verdicts
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,39 @@ def verdict_shares(lower: ArrayLike, upper: ArrayLike, epsilon: float) -> Verdic
     n = len(low)
     certified, attackable = int((words == CERTIFIED).sum()), int((words == ATTACKABLE).sum())
     return Verdicts(certified / n, attackable / n, (n - certified - attackable) / n, n)
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """One model where clean meets robust error: what it answers wrongly, and what is not proved to stay right within ε.
+
+    `size` is the number of points it compares with, `target_radius` what it was trained for, None for other models.
+    """
+
+    label: str
+    size: int
+    clean_error: float
+    robust_error: float
+    n_points: int
+    target_radius: float | None = None
+
+
+def front_point(radii: Radii, epsilon: float, label: str, size: int, target_radius: float | None = None) -> FrontPoint:
+    """A model by its certificates; the robust error at ε is the share of points with lower ≤ ε."""
+    clean = float(np.mean(~radii.correct))
+    robust = float(robust_error(radii.lower, epsilon))
+    return FrontPoint(label, size, clean, robust, len(radii), target_radius)
+
+
+def on_front(points: Sequence[FrontPoint]) -> list[bool]:
+    """Which of the models no other one beats: none has less of one error without more of the other."""
+
+    def beaten(point: FrontPoint) -> bool:
+        mine = (point.clean_error, point.robust_error)
+        others = ((other.clean_error, other.robust_error) for other in points)
+        return any(other != mine and other[0] <= mine[0] and other[1] <= mine[1] for other in others)
+
+    return [not beaten(point) for point in points]
 
 
 def _checked_radii(radii: ArrayLike) -> FloatArray:

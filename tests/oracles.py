@@ -149,6 +149,41 @@ def theorem1(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), allow
 
 
 def votes(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), allowance=0.0) -> float:
+    """What positives prove, or, where that is nothing, what all other classes together do."""
+    arguments = (M, X, y, x, label, k, threat, exclude, allowance)
+    proved = votes_by_positives(*arguments)
+    return proved if proved > 1e-12 else votes_by_all_others(*arguments)
+
+
+def votes_by_all_others(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), allowance=0.0) -> float:
+    """The smallest, over winners c with t places, of t rows of c ahead of all but K-t of all other rows."""
+    kept = [r for r in range(len(X)) if r not in set(exclude)]
+    sizes = {c: sum(y[r] == c for r in kept) for c in sorted(set(y))}
+    rivals = [c for c, n in sizes.items() if n and c != label]
+    if len(rivals) + bool(sizes[label]) < 3:
+        return 0.0
+    best = np.inf
+    for c in rivals:
+        needs = [
+            max(m + (c > label), -(-(k - m) // len(rivals)), 1)
+            for m in range(min(k - 1, sizes[label]) + 1)
+            if k - m <= len(kept) - sizes[label]
+        ]
+        needs = [t for m, t in enumerate(needs, max(0, k - len(kept) + sizes[label])) if t + m <= k and t <= sizes[c]]
+        if not needs:
+            continue
+        t = min(needs)
+        held_back = []
+        for j in (r for r in kept if y[r] == c):
+            others = [
+                0.0 if twins(M, X[i], X[j]) else triplet(M, x, X[i], X[j], threat, allowance) for i in kept if y[i] != c
+            ]
+            held_back.append(sorted(others)[::-1][k - t] if len(others) > k - t else 0.0)
+        best = min(best, sorted(held_back)[t - 1])
+    return best
+
+
+def votes_by_positives(M, X, y, x, label, k, threat: Threat = EUCLIDEAN, exclude=(), allowance=0.0) -> float:
     """The smallest, over m positives among the neighbours and a winner c, of what that needs."""
     classes = sorted(set(y))
     table, negative_labels = triplets(M, X, y, x, label, threat, exclude, allowance)

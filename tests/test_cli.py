@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from arml_core import MahalanobisKNN, ThreatModel, robust_error
+from arml_core import MahalanobisKNN, ThreatModel, cross_fit, robust_error
 from arml_core.cli import COMMANDS, build_parser, main
-from arml_core.cli.common_arguments import summary
+from arml_core.cli.common_arguments import load_data, summary
 from arml_core.datasets import load_dataset, read_dataset
+from arml_core.jobs.front import MULTIPLES
+from arml_core.learners.storage import save_metric
+from arml_core.references import AdversarialPruning, KMeansPrototypes
 from tests.more import more
 
 ROOT = Path(__file__).parents[1]
@@ -65,6 +68,75 @@ def test_ties_and_a_target_reach_the_engine(capsys):
     assert {row["becomes"] for row in rows} == {data.class_names[2]}
     assert main(["certify", "iris", "--target", "tulip"]) != 0
     assert "there is no class 'tulip'" in capsys.readouterr().err
+
+
+def test_references_from_a_file_are_compared_with(tmp_path, capsys):
+    data, path = load_dataset("iris"), tmp_path / "m.npz"
+    learner = KMeansPrototypes(2, random_state=0).fit(data.X_train, data.y_train)
+    about = {"fingerprint": data.fingerprint, "class_names": data.class_names}
+    save_metric(path, learner, **about)
+    assert main(["certify", "iris", "--metric", str(path), "--method", "exact"]) == 0
+    knn = MahalanobisKNN(references=learner).fit(data.X_train, data.y_train)
+    expected = knn.certify(data.X_test, data.y_test, method="exact")
+    found = [float(row["lower"]) for row in read_rows(capsys.readouterr().out)]
+    np.testing.assert_array_equal(found, expected.lower)
+    assert main(["attack", "iris", "--metric", str(path), "--points", "5"]) == 0
+    assert all(
+        float(r["upper"]) >= low for r, low in zip(read_rows(capsys.readouterr().out), expected.lower, strict=False)
+    )
+    save_metric(path, learner, **about | {"class_names": ("a", "b", "c")})
+    assert main(["certify", "iris", "--metric", str(path)]) != 0
+    assert "its references are of the classes a, b, c; the data has setosa" in capsys.readouterr().err
+
+
+def test_references_do_not_judge_the_rows_they_were_learned_from(tmp_path, capsys):
+    x, y = load_iris(return_X_y=True)
+    np.savez(tmp_path / "flowers.npz", X=x, y=y)
+    data = load_data(str(tmp_path / "flowers.npz"), None, "minmax")
+    learner = KMeansPrototypes(2, random_state=0).fit(data.X_train, data.y_train)
+    asked = ["certify", str(tmp_path / "flowers.npz"), "--metric", str(tmp_path / "m.npz")]
+    for fingerprint in (data.fingerprint, None):
+        save_metric(tmp_path / "m.npz", learner, fingerprint=fingerprint)
+        assert main(asked) != 0
+        assert "these references are no training rows" in capsys.readouterr().err
+    save_metric(tmp_path / "m.npz", learner, fingerprint="another")
+    assert main(asked) == 0
+    assert len(read_rows(capsys.readouterr().out)) == len(x)
+
+
+def test_the_front_is_a_row_for_each_target_radius(capsys, tmp_path):
+    asked = ["front", "iris", "--eps", "0.1", "--learner", "adversarial_pruning"]
+    assert main([*asked, "--points", "20"]) == 0
+    printed = capsys.readouterr()
+    rows, data = read_rows(printed.out), load_dataset("iris")
+    automatic = AdversarialPruning().fit(data.X_train, data.y_train).radius_
+    np.testing.assert_allclose(
+        [float(row["target_radius"]) for row in rows[:-1]], np.array(MULTIPLES) * automatic, rtol=1e-3
+    )
+    for row in rows:
+        target = row["target_radius"]
+        references = AdversarialPruning(float(target)) if target else None
+        knn = MahalanobisKNN(references=references).fit(data.X_train, data.y_train)
+        expected = knn.certify(data.X_test[:20], data.y_test[:20], method="exact")
+        assert int(row["references"]) == len(knn.references_)
+        assert float(row["clean_error"]) == np.mean(~expected.correct)
+        assert float(row["robust_error"]) == robust_error(expected.lower, 0.1)
+        assert row["points"] == "20"
+    assert [row["method"] for row in rows] == ["Adversarial pruning"] * 5 + ["Euclidean"]
+    assert "test rows; ℓ2 norm" in printed.err
+
+
+def test_the_front_of_a_file_is_cross_fitted(capsys, tmp_path):
+    x, y = load_iris(return_X_y=True)
+    np.savez(tmp_path / "flowers.npz", X=x, y=y)
+    asked = ["front", str(tmp_path / "flowers.npz"), "--eps", "0.1", "--learner", "adversarial_pruning", "--folds", "3"]
+    assert main([*asked, "--radii", "0.2", "auto", "--beside", "-o", str(tmp_path / "front.csv")]) == 0
+    rows = read_rows((tmp_path / "front.csv").read_text())
+    assert len(rows) == 2
+    crossed = cross_fit(AdversarialPruning(0.2), x, y, folds=3).certify(method="exact")
+    (found,) = (row for row in rows if row["target_radius"] == "0.2")
+    assert float(found["robust_error"]) == robust_error(crossed.lower, 0.1)
+    assert "(3 folds, seed 0)" in capsys.readouterr().err
 
 
 def test_an_archive_without_a_test_part_is_certified_leave_one_out(tmp_path):
@@ -227,6 +299,11 @@ def test_where_nothing_flips_the_attack_leaves_the_columns_empty(tmp_path, capsy
         (["certify", "iris", "--points", "0"], "--points must be at least 1"),
         (["certify", "file.csv"], "Which column is the label?"),
         (["certify", "iris", "--metric", "missing.npz"], "there is no such file"),
+        (["front", "iris", "--eps", "-1"], "--eps must be at least 0; got -1"),
+        (["front", "iris", "--eps", "1", "--radii", "0"], "radius must be above 0"),
+        (["front", "iris", "--eps", "1", "--radii", "big"], "radius must be a number or 'auto'; got 'big'"),
+        (["front", "iris", "--eps", "1", "-p", "radius=1"], "give the radius with --radii"),
+        (["front", "iris", "--eps", "1", "--points", "0"], "--points must be at least 1"),
     ],
 )
 def test_a_mistake_ends_in_one_line_that_says_what(words, message, capsys):
@@ -277,7 +354,7 @@ def test_every_example_of_the_help_is_understood():
 @pytest.mark.parametrize(
     "example",
     [
-        pytest.param(line, marks=pytest.mark.more if "search" in line else ())
+        pytest.param(line, marks=pytest.mark.more if "search" in line or " front " in line else ())
         for line in printed_examples()
         if "bottles" in line or "iris" in line
     ],

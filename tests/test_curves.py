@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import ksone
 
 from arml_core import dkw_band, robust_error, robust_error_curve
-from arml_core.curves import mean_attack_radius, mean_radius, verdict_shares
+from arml_core.curves import FrontPoint, front_point, mean_attack_radius, mean_radius, on_front, verdict_shares
+from arml_core.radii import Radii
 
 radius = st.one_of(st.floats(0, 10), st.just(0.0), st.just(np.inf))
 
@@ -149,3 +150,30 @@ def test_a_point_nothing_can_flip_counts_with_the_largest_other_radius(radii, me
 def test_the_mean_of_an_attack_is_that_of_the_points_it_flipped():
     assert mean_attack_radius([0.0, 1.0, np.inf, np.inf]) == (0.5, 2)
     assert mean_attack_radius([np.inf]) == (np.inf, 0)
+
+
+def test_a_models_errors_are_shares_of_its_points():
+    radii = Radii(
+        index=np.arange(4),
+        lower=np.array([0.0, 0.1, 0.2, 0.0]),
+        upper=np.array([0.0, 0.1, np.inf, np.inf]),
+        exact=np.array([True, True, False, False]),
+        correct=np.array([False, True, True, True]),
+        predicted=np.zeros(4, dtype=int),
+        adversarial=np.zeros((4, 1)),
+    )
+    assert front_point(radii, 0.1, "A", 7, 0.5) == FrontPoint("A", 7, 0.25, 0.75, 4, 0.5)
+    assert front_point(radii, 0.0, "A", 7).robust_error == 0.5
+
+
+errors = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+
+
+@given(st.lists(st.tuples(errors, errors), min_size=1, max_size=8))
+def test_a_model_is_on_the_front_unless_another_is_better_in_one_and_not_worse_in_the_other(pairs):
+    points = [FrontPoint("m", 1, clean, robust, 9) for clean, robust in pairs]
+    expected = [
+        not any((c < clean and r <= robust) or (c <= clean and r < robust) for c, r in pairs) for clean, robust in pairs
+    ]
+    assert on_front(points) == expected
+    assert any(expected)

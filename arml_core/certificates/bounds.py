@@ -10,7 +10,9 @@ positives, so ‖δ‖ is at least the k-th smallest S_{k-1}.
 winner, all K-m negatives satisfy S_m(j) ≤ ‖δ‖, and so do the at least t of class c, with
 ``t = max(m + [c loses a tie against y], ⌈(K-m)/(C-1)⌉, 1)``. The bound is the smallest, over all such cases
 (m, c), of the larger of the two order statistics. It holds for every K and every number of classes and is
-never below `theorem1`.
+never below `theorem1`. Where it is 0 and there are more than two classes, the rows of all other classes together may
+still hold every winner back (:mod:`.many_classes`); elsewhere that is not asked, because it would take longer than all
+the rest.
 
 Both hold as well where every order of equal distances and every way of breaking equal votes counts (`FlipRule`): ε̃ is
 the least move after which j is *at least* as near as i, so it is 0 for M-identical rows, and c needs no more votes than
@@ -31,6 +33,7 @@ from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.parallel import in_parallel
 from ..progress import Callback, report
 from .candidates import Candidates, Screening, by_length
+from .many_classes import against_all_others
 from .screening_kernels import Stop
 from .triplet import Triplets
 from .triplet_rows import TripletRows
@@ -117,8 +120,14 @@ def _group_bound(triplets: Triplets, points: PointSet, group: Group, method: str
     if not cases:
         return np.full(len(points), np.inf)  # no training set of this size can outvote the label
     if any(case.m >= group.counts[group.label] for case in cases):
-        return np.zeros(len(points))  # with every positive inside, nothing holds the negatives back
-    return _bound_with_lists(triplets, points, group.label, cases)
+        bound = np.zeros(len(points))  # with every positive inside, no positive holds the negatives back
+    else:
+        bound = _bound_with_lists(triplets, points, group.label, cases)
+    weak = np.flatnonzero(bound == 0)
+    if len(weak) and not theorem1 and np.count_nonzero(group.counts) > 2:
+        fewest = {case.c: min(other.t for other in cases if other.c == case.c) for case in cases if case.c is not None}
+        bound[weak] = against_all_others(triplets, points.take(weak), group.label, fewest)
+    return bound
 
 
 def _bound_with_lists(triplets: Triplets, points: PointSet, label: int, cases: list[Case]) -> FloatArray:

@@ -17,7 +17,8 @@ from ..curves import robust_error
 from ..datasets import Dataset, fit_scaling, load_dataset, read_dataset
 from ..datasets.scaling import SCALING_KINDS, ScalingKind
 from ..knn import MahalanobisKNN
-from ..learners.storage import load_metric
+from ..learners.storage import SavedMetric, load_metric
+from ..neighbors.chosen import classifier_arguments
 from ..npz import read_npz
 from ..numerics.arrays import BoolArray, FloatArray
 from ..numerics.directed_rounding import as_written
@@ -30,15 +31,7 @@ LARGEST_ARCHIVE = 8 * 2**30
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that both commands share."""
-    parser.add_argument("data", help="a dataset's name, a .npz with X_train, y_train, X_test, y_test, or a .csv file")
-    parser.add_argument("--label", help="the label column of a .csv file")
-    parser.add_argument(
-        "--scaling",
-        choices=SCALING_KINDS,
-        default="minmax",
-        help="of the columns of a .csv file; radii and the box are measured after it (default: minmax, each column to "
-        "[0, 1]; none: in the file's own units)",
-    )
+    add_data_arguments(parser)
     parser.add_argument("-k", "--neighbors", type=int, default=1, help="K (default: 1)")
     parser.add_argument("--norm", choices=[f"{norm.p:g}" for norm in NORMS.values()], default="2", help="default: 2")
     parser.add_argument(
@@ -56,9 +49,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default); any: an answer counts as kept only if no order changes it",
     )
     parser.add_argument("--target", metavar="CLASS", help="how far until the answer is this class")
-    parser.add_argument("--metric", type=Path, help="a metric saved by 'train', or M as .npz or .csv")
+    parser.add_argument("--metric", type=Path, help="what 'train' saved, or M as .npz or .csv")
     parser.add_argument("--points", type=int, help="only the first N (of the paper's six: in its evaluation order)")
     parser.add_argument("-o", "--output", type=Path, help="write the rows there (default: standard output)")
+
+
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of :func:`load_data`."""
+    parser.add_argument("data", help="a dataset's name, a .npz with X_train, y_train, X_test, y_test, or a .csv file")
+    parser.add_argument("--label", help="the label column of a .csv file")
+    parser.add_argument(
+        "--scaling",
+        choices=SCALING_KINDS,
+        default="minmax",
+        help="of the columns of a .csv file; radii and the box are measured after it (default: minmax, each column to "
+        "[0, 1]; none: in the file's own units)",
+    )
 
 
 @dataclass(frozen=True)
@@ -76,16 +82,18 @@ class QueryArguments:
 
     @classmethod
     def parse(cls, arguments: argparse.Namespace) -> QueryArguments:
-        data = _load(arguments.data, arguments.label, arguments.scaling)
+        data = load_data(arguments.data, arguments.label, arguments.scaling)
         x, y, exclude = _points(data, arguments.points)
-        metric = None if arguments.metric is None else load_metric(arguments.metric, data.n_features).metric
+        model = None if arguments.metric is None else _load_model(arguments.metric, data)
+        if exclude is not None and _learned_elsewhere(model, data):
+            exclude = None  # the rows are new to the model
         threat = ThreatModel(
             float(arguments.norm),
             frozen=_features(data, arguments.frozen),
             free=_features(data, arguments.free),
             box=None if arguments.box is None else tuple(arguments.box),
         )
-        knn = MahalanobisKNN(arguments.neighbors, metric=metric).fit(data.X_train, data.y_train)
+        knn = MahalanobisKNN(arguments.neighbors, **classifier_arguments(model)).fit(data.X_train, data.y_train)
         return cls(data, x, y, exclude, knn, threat, arguments.ties, _target(data, arguments.target))
 
     def question_words(self) -> str:
@@ -135,7 +143,24 @@ def _scaling_note(scaling: ScalingKind, threat: ThreatModel) -> str:
     )
 
 
-def _load(name: str, label: str | None, scaling: ScalingKind) -> Dataset:
+def _load_model(path: Path, data: Dataset) -> SavedMetric:
+    """The metric in a file, or references with one, that fits the data's features and classes."""
+    saved = load_metric(path, data.n_features)
+    try:
+        saved.check_classes(data.class_names)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return saved
+
+
+def _learned_elsewhere(model: SavedMetric | None, data: Dataset) -> bool:
+    """Whether these are references that are known to come from other rows than these."""
+    if model is None or model.references_ is None:
+        return False
+    return model.info.get("fingerprint") not in (None, data.fingerprint)
+
+
+def load_data(name: str, label: str | None, scaling: ScalingKind) -> Dataset:
     path = Path(name)
     if path.suffix.lower() == ".csv":
         if label is None:

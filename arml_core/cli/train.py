@@ -1,4 +1,4 @@
-"""``train``: learn a metric from a dataset and save it to a file."""
+"""``train``: learn a metric, or references with one, from a dataset and save it to a file."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from typing import Any
 
 from ..datasets import load_dataset
 from ..learners.estimation import estimate
-from ..learners.registry import LEARNERS, LearnerEntry, get_learner
+from ..learners.registry import LEARNERS, LearnerEntry
 from ..learners.storage import save_metric
+from ..references.registry import REFERENCES
 from .progress import progress_bar
+
+OFFERED = {**LEARNERS, **REFERENCES}
 
 
 def register(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "train",
-        help="learn a metric and save it",
-        description="Learn a metric from a dataset's training part and save it to a file.",
+        help="learn a metric or references and save them",
+        description="Learn a metric from a dataset's training part, or which points to compare with, and save it to a "
+        "file; 'certify' and 'attack' take it with --metric.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_describe_learners(),
     )
     parser.add_argument("dataset", help="a name from the command 'datasets'")
-    parser.add_argument("learner", nargs="?", default="arml", choices=LEARNERS, help="default: arml")
+    parser.add_argument("learner", nargs="?", default="arml", choices=OFFERED, help="default: arml")
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: DATASET-LEARNER.npz)")
     parser.add_argument("-p", "--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter")
     parser.add_argument("--seed", type=int, default=42, help="default: 42")
@@ -36,13 +40,15 @@ def register(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train and save; until the training is over nothing is written."""
-    entry = get_learner(arguments.learner)
-    parameters = _parse_parameters(entry, arguments.set)
-    learner = entry.build(parameters, random_state=arguments.seed, device=arguments.device)
+    entry = OFFERED[arguments.learner]
+    parameters = parse_parameters(entry, arguments.set)
     output = arguments.output or Path(f"{arguments.dataset}-{entry.name}.npz")
     _check_output(output, arguments.force)
     data = load_dataset(arguments.dataset)
-    expected = estimate(entry.name, len(data.X_train), data.n_features, data.n_classes, parameters)
+    learner = entry.build(
+        parameters, random_state=arguments.seed, device=arguments.device, image_shape=data.image_shape
+    )
+    expected = estimate(entry, len(data.X_train), data.n_features, data.n_classes, parameters)
     print(f"{entry.title} on {data.title}: {len(data.X_train)} points, {data.n_features} features; {expected}")
     started = time.perf_counter()
     try:
@@ -53,11 +59,13 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(str(error)) from error
     for message in {str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)}:
         print(f"warning: {message}")
-    save_metric(output, learner, dataset=data.name, fingerprint=data.fingerprint, seed=arguments.seed)
-    print(f"saved {output} after {time.perf_counter() - started:.1f} s, {learner.n_iter_} iterations")
+    about = {"dataset": data.name, "fingerprint": data.fingerprint, "seed": arguments.seed}
+    save_metric(output, learner, **about, class_names=data.class_names if entry.gives_references else None)
+    found = f"{len(learner.references_):,} references" if entry.gives_references else f"{learner.n_iter_} iterations"
+    print(f"saved {output} after {time.perf_counter() - started:.1f} s, {found}")
 
 
-def _parse_parameters(entry: LearnerEntry, settings: list[str]) -> dict[str, Any]:
+def parse_parameters(entry: LearnerEntry, settings: list[str]) -> dict[str, Any]:
     parameters = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -79,9 +87,9 @@ def _check_output(output: Path, force: bool) -> None:
 
 def _describe_learners() -> str:
     lines = ["learners and their parameters (set with -p NAME=VALUE):"]
-    for entry in LEARNERS.values():
+    for entry in OFFERED.values():
         lines.append(f"\n  {entry.name}: {entry.summary}")
         for p in entry.parameters:
-            values = " | ".join(p.choices) if p.choices else p.kind
+            values = " | ".join(p.choices) if p.choices else f"{p.kind} | auto" if p.automatic else p.kind
             lines.append(f"    {p.name} = {str(p.default).lower()} ({values})  {p.help}")
     return "\n".join(lines)

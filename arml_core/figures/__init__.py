@@ -2,6 +2,7 @@
 
 from .curves import curves_alt, curves_caption, curves_figure, curves_spec, curves_table
 from .decision_plane import Plane, Probe, Window, make_plane, make_probe, window_for
+from .front import front_alt, front_figure, front_spec, front_table
 from .lines import RobustLine
 from .palette import MOST_CLASSES, SHAPE_WORDS, Style, style_for
 from .plane_figure import plane_figure, plane_spec
@@ -35,6 +36,10 @@ __all__ = [
     "curves_spec",
     "curves_table",
     "eigenvalues_of",
+    "front_alt",
+    "front_figure",
+    "front_spec",
+    "front_table",
     "hand_made_components",
     "history_table",
     "make_plane",

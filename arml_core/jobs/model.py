@@ -21,13 +21,15 @@ class LearnedModel:
 
     ``MahalanobisKNN(references=model)`` takes it where it has references, ``metric=model`` where it has none;
     :func:`~arml_core.neighbors.chosen.classifier_arguments` tells them apart. `reference_labels_` are labels of the
-    dataset; `reference_rows_` are places in its training part, None for points that are no training rows.
+    dataset; `reference_rows_` are places in its training part, None for points that are no training rows. `radius_` is
+    the target radius they were learned for, None where there was none.
     """
 
     components_: FloatArray
     references_: FloatArray | None = None
     reference_labels_: IntArray | None = None
     reference_rows_: IntArray | None = None
+    radius_: float | None = None
 
     @classmethod
     def of(cls, learned: Any, n_features: int, n_classes: int) -> LearnedModel:
@@ -46,6 +48,7 @@ class LearnedModel:
             references_=np.asarray(points, dtype=np.float64),
             reference_labels_=labels.astype(np.intp),
             reference_rows_=None if rows is None else np.asarray(rows, dtype=np.intp),
+            radius_=getattr(learned, "radius_", None),
         )
 
     @classmethod
@@ -64,6 +67,10 @@ class LearnedModel:
             return "metric"
         return "references" if self.reference_rows_ is None else "rows"
 
+    def size(self, n_train: int) -> int:
+        """How many points are compared with, of a training part with so many rows."""
+        return n_train if self.references_ is None else len(self.references_)
+
     @property
     def metric(self) -> Metric:
         return Metric.from_components(self.components_)
@@ -79,6 +86,7 @@ _STORED = {
     "references": "references_",
     "reference_labels": "reference_labels_",
     "reference_rows": "reference_rows_",
+    "target_radius": "radius_",
 }
 
 
@@ -90,4 +98,6 @@ def model_fields(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> dict[s
         found["reference_labels_"] = arrays[f"{prefix}reference_labels"].astype(np.intp)
         if f"{prefix}reference_rows" in arrays:
             found["reference_rows_"] = arrays[f"{prefix}reference_rows"].astype(np.intp)
+        if f"{prefix}target_radius" in arrays:
+            found["radius_"] = float(arrays[f"{prefix}target_radius"])
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -176,7 +176,7 @@ class Uploads:
 
 def model_digest(model: LearnedModel) -> str:
     """The hash of a metric, or of references with it, that came from elsewhere."""
-    return content_hash(model.arrays().values(), [model.gives])
+    return content_hash(replace(model, radius_=None).arrays().values(), [model.gives])
 
 
 def points_content(X: ArrayLike, y: ArrayLike | None) -> tuple[str, Arrays]:

@@ -10,6 +10,7 @@ import pytest
 import arml_core as arml
 from arml_core.jobs import EvaluationSpec, PointsSpec, RunSpec
 from arml_core.jobs.evaluation import evaluate_block, rows_of
+from arml_core.jobs.learners import entry_of
 from arml_core.jobs.python_lines import MODULES, dataset_lines, metric_of_file, script
 from arml_core.learners import save_metric
 from arml_core.results import FOLDER
@@ -106,6 +107,44 @@ def test_the_lines_of_an_evaluation_give_the_radii_of_its_job(spec):
     np.testing.assert_allclose(found["radii"], getattr(expected, spec.side), rtol=1e-6)
     assert found["knn"].n_neighbors == spec.n_neighbors
     assert found["threat"] == spec.threat
+
+
+@pytest.mark.parametrize("learner", ["kmeans_prototypes", "adversarial_pruning", "lfda"])
+@pytest.mark.parametrize(
+    "points",
+    [PointsSpec("test", 9), PointsSpec("cross", 9, labels=False, folds=3, seed=2), PointsSpec("cross")],
+    ids=str,
+)
+def test_the_lines_of_a_model_and_of_its_evaluation_run_as_they_stand(learner, points):
+    run, spec = RunSpec("", learner).normalised(), EvaluationSpec("certify", "", 1, "exact", points=points).normalised()
+    found = ran(
+        [
+            *dataset_lines("iris"),
+            run.python_line(points),
+            *spec.python_lines(run.role),
+            *points.python_lines(),
+            f"radii = {spec.python()}.lower",
+        ]
+    )
+    data = arml.load_dataset("iris")
+    model = entry_of(learner).build(random_state=0)
+    if points.part == "cross":
+        crossed = arml.cross_fit(model, data.X_train, data.y_train, folds=points.folds, random_state=points.seed)
+        rows = None if points.n is None else range(points.n)
+        expected = crossed.certify(rows, method="exact", labels=points.labels)
+    else:
+        model.fit(data.X_train, data.y_train)
+        knn = arml.MahalanobisKNN(**{run.role: model}).fit(data.X_train, data.y_train)
+        expected = knn.certify(data.X_test[:9], data.y_test[:9], method="exact")
+    np.testing.assert_allclose(found["radii"], expected.lower, rtol=1e-9)
+
+
+def test_shifted_images_name_their_shape():
+    line = RunSpec("", "robust_prototypes", {"shifts": 2}).python_line()
+    assert line == (
+        "references = get_reference_learner('robust_prototypes').build({'shifts': 2}, random_state=0, "
+        "image_shape=data.image_shape).fit(X_train, y_train)"
+    )
 
 
 def test_the_metric_of_a_run_is_learned_with_what_differs_from_the_defaults():

@@ -44,6 +44,18 @@ def test_saves_what_the_library_learns(tmp_path, capsys):
     assert f"saved {path}" in out
 
 
+def test_references_are_saved_with_their_classes(tmp_path, capsys):
+    path = tmp_path / "iris.npz"
+    run("iris", "robust_prototypes", "-p", "n_prototypes=2", "-p", "radius=auto", "--seed", "3", "-o", str(path))
+    data = arml.load_dataset("iris")
+    expected = arml.RobustPrototypes(2, random_state=3).fit(data.X_train, data.y_train)
+    saved = load_metric(path)
+    np.testing.assert_array_equal(saved.references_, expected.references_)
+    assert saved.info["class_names"] == list(data.class_names)
+    assert saved.info["parameters"]["radius"] == "auto"
+    assert "6 references" in capsys.readouterr().out
+
+
 def test_learner_without_a_seed(tmp_path):
     run("iris", "lfda", "-o", str(tmp_path / "m.npz"))
     assert load_metric(tmp_path / "m.npz").info["learner"] == "LFDA"
