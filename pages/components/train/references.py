@@ -18,8 +18,8 @@ from ..theme import current_style
 from ..visitor import read_client
 
 PICTURES = (
-    "Each picture is a point that rows are compared with; a new row gets the class of the nearest. Look for what tells "
-    "a class from its neighbours, drawn darker or lighter than in any real row."
+    "Each picture is a point that rows are compared with; a new row gets the class of the nearest. Look for the parts "
+    "that tell a class from the others."
 )
 KEPT_ROWS = "Each picture is a training row that was kept; a new row gets the class of the nearest."
 
@@ -57,8 +57,8 @@ def counts_words(found: LiveReferences, names: tuple[str, ...]) -> str:
     sizes = {counts.get(code, 0) for code in range(len(names))}
     if len(sizes) == 1:
         return f"{len(found.labels):,}, {sizes.pop():,} in each class."
-    each = ", ".join(f"{escaped(name)} {counts.get(code, 0):,}" for code, name in enumerate(names))
-    return f"{len(found.labels):,} ({each})."
+    each = ", ".join(f"{escaped(name)}: {counts.get(code, 0):,}" for code, name in enumerate(names))
+    return f"{len(found.labels):,} in all ({each})."
 
 
 def table_of(job: JobStatus) -> pd.DataFrame:

@@ -265,7 +265,9 @@ def test_without_any_metric_the_page_says_how_to_go_on() -> None:
 
 @pytest.mark.usefixtures("shipped_results")
 def test_hide_takes_controls_away() -> None:
-    app = page(hide="data~methods~runs~k~norm~limits~certificate~attack~band~paper~radius~bars~table~export~python")
+    app = page(
+        hide="view~data~methods~runs~k~norm~limits~certificate~attack~band~paper~radius~bars~table~export~python"
+    )
     for kind in ("multiselect", "selectbox", "toggle", "slider", "segmented_control", "table", "download_button"):
         assert not app.get(kind)
     assert [box.label for box in app.expander] == ["The formula", "How these results were made"]

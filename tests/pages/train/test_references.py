@@ -117,7 +117,7 @@ def test_words_for_references() -> None:
 
 def test_classes_of_different_sizes_are_counted_each() -> None:
     found = references.LiveReferences(0, np.zeros((3, 1)), np.array([0, 0, 1]))
-    assert references.counts_words(found, ("a_b", "c")) == r"3 (a\_b 2, c 1)."
+    assert references.counts_words(found, ("a_b", "c")) == r"3 in all (a\_b: 2, c: 1)."
 
 
 @pytest.mark.more
