@@ -13,7 +13,7 @@ from pages.components.compare.controls import choose_view, sidebar
 from pages.components.compare.front_form import show_front_form
 from pages.components.compare.missing_results import SIGNATURE, show_evaluate_buttons, watch_store
 from pages.components.compare.nothing_to_draw import show_empty, show_nothing_fits
-from pages.components.compare.panels import show_charts
+from pages.components.compare.panels import current_epsilon, show_charts
 from pages.components.markdown import escaped
 from pages.components.shell import enter_page, spare_imports_from_collection, style_page
 from pages.components.visitor import show_private_notice
@@ -43,7 +43,7 @@ for sentence in missing:
 show_evaluate_buttons(view, resolved, charts)
 choose_view(view)
 if view.view == "front" and "front" not in view.hide:
-    show_front_form(resolved, bool(charts))
+    show_front_form(resolved, current_epsilon(view, charts) if charts else None)
 if charts:
     show_charts(charts, resolved)
 show_private_notice()

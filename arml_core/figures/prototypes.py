@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ..numerics.arrays import FloatArray
 from .labels import as_label
 from .layout import as_figure, axis
 from .palette import Style
@@ -24,7 +23,7 @@ _GREYS = 255
 
 
 def prototypes_figure(
-    points: FloatArray,
+    points: NDArray[np.floating],
     labels: NDArray[Any],
     shape: tuple[int, int],
     style: Style,
@@ -56,7 +55,7 @@ def prototypes_figure(
         "showscale": False,
         "hoverinfo": "skip",
     }
-    bare = {"showgrid": False, "ticks": "", "constrain": "domain"}
+    bare: dict[str, Any] = {"showgrid": False, "ticks": "", "constrain": "domain"}
     middles = [line * (high + gap) + (high - 1) / 2 for line in range(len(names))]
     layout = {
         "height": len(names) * TILE + 2 * MARGIN,
@@ -79,7 +78,7 @@ def prototypes_alt(labels: NDArray[Any], names: Sequence[str], most: int = MOST_
 
 
 def references_table(
-    points: FloatArray, labels: NDArray[Any], features: Sequence[str], names: Sequence[str]
+    points: NDArray[np.floating], labels: NDArray[Any], features: Sequence[str], names: Sequence[str]
 ) -> pd.DataFrame:
     """A row per reference: its class and its features."""
     table = pd.DataFrame(np.asarray(points, dtype=np.float64), columns=list(features))

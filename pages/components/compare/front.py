@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,13 +14,14 @@ import streamlit as st
 from arml_core.curves import FrontPoint, front_point
 from arml_core.datasets import dataset_info
 from arml_core.figures.front import front_alt, front_spec, front_table
-from arml_core.jobs import Client, StoreError
+from arml_core.jobs import Client, JobStatus, StoreError
+from arml_core.jobs.front import RADIUS
 from arml_core.numerics.arrays import IntArray
 from arml_core.vocabulary import number, share_up
 
 from ..chart import show_chart
 from ..csv_out import csv_button
-from ..job_words import changed_words
+from ..job_words import changed_words, is_drawn
 from ..markdown import escaped
 from ..theme import current_style
 from ..visitor import read_client
@@ -108,12 +110,14 @@ def _front_run(run: Run, title: str) -> FrontRun:
     size, target = _learned(run.job.id, run.job.finished, run.fingerprint, read_client())
     if target is None:
         return FrontRun(run, run.label, size, None)
-    return FrontRun(run, f"{title}{_other_changes(run.learner, run.job.content['parameters'])}", size, target)
+    return FrontRun(run, f"{title}{_other_changes(run.job)}", size, target)
 
 
-def _other_changes(learner: str, parameters: Mapping[str, object]) -> str:
-    """Where a training departs from the defaults in more than its target radius: such runs have a line of their own."""
-    return changed_words(learner, {name: value for name, value in parameters.items() if name != "radius"})
+def _other_changes(job: JobStatus) -> str:
+    """Where a training departs from the defaults in more than its target radius, and its seed: a line for each."""
+    others = {name: value for name, value in job.content["parameters"].items() if name != RADIUS}
+    seed = f", seed {job.content['seed']}" if is_drawn(job) else ""
+    return f"{changed_words(str(job.content['learner']), others)}{seed}"
 
 
 @st.cache_data(max_entries=400, show_spinner=False)
@@ -162,7 +166,7 @@ def _exports(chart: Chart, index: int, found: Front, epsilon: float, name: str) 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """The table as people read it (Markdown), the lowest robust error first."""
     ordered = table.sort_values(["robust error", "clean error"], kind="stable")
-    written = {
+    written: dict[str, Callable[[Any], str]] = {
         "method": lambda text: escaped(str(text)),
         "target radius": lambda radius: "–" if pd.isna(radius) else number(float(radius)),
         "references": lambda count: f"{count:,}",

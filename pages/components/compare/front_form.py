@@ -57,8 +57,8 @@ class FrontRequest:
         return self.dataset.key[:KEY_LENGTH] if self.dataset.group == "file" else self.dataset.key
 
 
-def show_front_form(resolved: ResolvedView, has_marks: bool) -> None:
-    """The form, what runs, and what went wrong; folded away once there is a front."""
+def show_front_form(resolved: ResolvedView, epsilon: float | None) -> None:
+    """The form, what runs, and what went wrong; folded away once there are marks, at the radius ε."""
     try:
         datasets = dataset_options(read_client())
     except StoreError as reason:
@@ -68,12 +68,12 @@ def show_front_form(resolved: ResolvedView, has_marks: bool) -> None:
         st.fragment(_progress, run_every=REFRESH_SECONDS)(resolved.own_keys)
     if FAILED in st.session_state:
         st.error(st.session_state.pop(FAILED))
-    with st.expander("Compute the front of a dataset", expanded=not has_marks and ASKED not in st.session_state):
+    with st.expander("Compute the front of a dataset", expanded=epsilon is None and ASKED not in st.session_state):
         st.caption(ABOUT)
-        _form(datasets, resolved)
+        _form(datasets, resolved, epsilon)
 
 
-def _form(datasets: Mapping[str, DatasetOption], resolved: ResolvedView) -> None:
+def _form(datasets: Mapping[str, DatasetOption], resolved: ResolvedView, epsilon: float | None) -> None:
     first, second = st.columns(2)
     names = list(datasets)
     shown = next((i for i, name in enumerate(names) if name[:KEY_LENGTH] in resolved.data or name in resolved.data), 0)
@@ -113,7 +113,7 @@ def _form(datasets: Mapping[str, DatasetOption], resolved: ResolvedView) -> None
     st.markdown(_cost(request))
     st.button("Compute the front", type="primary", on_click=_start, args=(request, resolved.own_keys), key="cmp_front")
     st.caption("The same on the command line, as CSV:")
-    st.code(command_of(request, CHOICES.current().eps), language="bash", wrap_lines=True)
+    st.code(command_of(request, epsilon), language="bash", wrap_lines=True)
 
 
 def _cost(request: FrontRequest) -> str:

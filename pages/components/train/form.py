@@ -176,15 +176,14 @@ def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -
         return
     whole = parameter.kind == "int"
     kind = int if whole else float
-    may_be_empty = parameter.optional or parameter.automatic
+    if parameter.optional or parameter.automatic:
+        shared |= {"value": None, "placeholder": "automatic"}
     st.number_input(
         label,
         min_value=kind(parameter.low),
         max_value=kind(LARGEST_SETTING if parameter.high is None else parameter.high),
         step=1 if whole else 0.001,
         format="%d" if whole else "%g",
-        value=None if may_be_empty else "min",
-        placeholder="automatic" if may_be_empty else None,
         **shared,
     )
     try:
