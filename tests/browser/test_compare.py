@@ -64,7 +64,7 @@ def cells(page: Any, column: str, index: int = 0) -> dict[str, str]:
     rows = [
         [text.strip() for text in row.locator("th, td").all_inner_texts()] for row in found.locator("tbody tr").all()
     ]
-    return {row[head.index("Metric")]: row[head.index(column)].removesuffix("★").strip() for row in rows}
+    return {row[head.index("Model")]: row[head.index(column)].removesuffix("★").strip() for row in rows}
 
 
 def radius_to(page: Any, key: str, presses: int) -> float:

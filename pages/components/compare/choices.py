@@ -14,7 +14,7 @@ from ..bound_widgets import BoundWidgets
 from .catalogue import LISTED
 
 LIMITS = ("free", "box", "special")
-VIEWS = {"curves": "Robust error at every radius", "front": "The price of robustness"}
+VIEWS = {"curves": "Every radius", "front": "The price of robustness"}
 HIDEABLE = (
     "view",
     "data",

@@ -46,7 +46,7 @@ $\sqrt{\ln(2/\alpha)/2n}$ on both sides, with $\alpha = 0.05$: it holds the curv
 the $n$ test points are a sample.
 """
 COLUMNS = {
-    "method": "Metric",
+    "method": "Model",
     "points": "Points",
     "clean error": WRONG_ALREADY.capitalize(),
     "certified error": "Certified error",
@@ -251,7 +251,7 @@ def provenance_table(charts: list[Chart]) -> pd.DataFrame:
                 rows.append(
                     {
                         "Dataset": found.dataset_title,
-                        "Metric": run.label,
+                        "Model": run.label,
                         "Method": found.describe_method(),
                         "Attacker": found.spec.threat.describe(),
                         "Points": f"{len(found):,}" if found.whole else f"{len(found):,} of {found.planned:,}",
