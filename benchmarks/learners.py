@@ -20,8 +20,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import arml_core as arml
+from arml_core.jobs.learners import entry_of
 from arml_core.learners.estimation import estimate, measure_rates
-from arml_core.learners.registry import get_learner
 
 RESULTS = Path(__file__).parent / "results" / "learners.csv"
 PLAN = (
@@ -55,8 +55,25 @@ PLAN = (
     "usps:itml",
     "usps:nca:10",
     "usps:lmnn:40",
+    "splice:robust_prototypes",
+    "pendigits:robust_prototypes",
+    "satimage:robust_prototypes",
+    "usps:robust_prototypes:10",
+    "mnist:robust_prototypes:1",
+    "mnist:kmeans_prototypes",
+    "splice:gmlvq",
+    "usps:gmlvq:10",
+    "pendigits:adversarial_pruning",
+    "usps:adversarial_pruning",
 )
-CAPPED = {"arml": "n_epochs", "nca": "max_iter", "lmnn": "max_iter", "itml": "max_iter"}
+CAPPED = {
+    "arml": "n_epochs",
+    "gmlvq": "n_epochs",
+    "itml": "max_iter",
+    "lmnn": "max_iter",
+    "nca": "max_iter",
+    "robust_prototypes": "n_epochs",
+}
 BATCHED = ("mnist", "fashion_mnist")
 COLUMNS = (
     "dataset",
@@ -79,8 +96,9 @@ def measure(dataset: str, learner: str, parameters: dict[str, int]) -> dict[str,
     warnings.simplefilter("ignore")
     data = arml.load_dataset(dataset)
     rates = measure_rates(time.process_time)
-    expected = estimate(learner, len(data.X_train), data.n_features, data.n_classes, parameters, rates)
-    model = get_learner(learner).build(parameters, random_state=42)
+    entry = entry_of(learner)
+    expected = estimate(entry, len(data.X_train), data.n_features, data.n_classes, parameters, rates)
+    model = entry.build(parameters, random_state=42)
     started, worked = time.perf_counter(), time.process_time()
     model.fit(data.X_train, data.y_train)
     seconds, processor = time.perf_counter() - started, time.process_time() - worked

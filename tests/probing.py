@@ -23,10 +23,13 @@ def places_to_probe(M: np.ndarray, X: np.ndarray, x: np.ndarray, threat: Threat)
     weights = threat.weights(len(x))
     rows = np.unique(X.astype(float), axis=0)
     lines = [(normal[free] / weights, offset) for normal, offset in _bisectors(M, rows, centre)]
-    sides = (
-        [] if threat.box is None else [np.broadcast_to(np.asarray(side, dtype=float), len(x)) for side in threat.box]
-    )
-    walls = [(unit, weights @ unit * ((side - centre)[free] @ unit)) for side in sides for unit in np.eye(len(free))]
+    sides = threat.limits(centre) or ()
+    walls = [
+        (unit, weight * (side - centre)[feature])
+        for side in sides
+        for unit, weight, feature in zip(np.eye(len(free)), weights, free, strict=True)
+        if np.isfinite(side[feature])
+    ]
     places = [place for line in lines for place in _nearest(*line)]
     places += [place for one, other in itertools.combinations(lines + walls, 2) if (place := _meet(one, other)).size]
     if not places:
@@ -39,7 +42,7 @@ def places_to_probe(M: np.ndarray, X: np.ndarray, x: np.ndarray, threat: Threat)
     points[:, free] += moves / weights
     points = points.astype(x.dtype)
     if sides:
-        low, high = np.minimum(sides[0], x), np.maximum(sides[1], x)
+        low, high = sides
         points = np.clip(points, low, high).astype(x.dtype)
         points = points[((points >= low) & (points <= high)).all(axis=1)]  # single precision may round out of the box
     points[:, list(threat.frozen)] = x[list(threat.frozen)]

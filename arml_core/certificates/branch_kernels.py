@@ -544,16 +544,19 @@ def _keep_binding(pairs: Any, n: int, multipliers: Any) -> int:
 
 
 @compiled
-def relax(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, front: Any, back: Any) -> Any:
+def relax(
+    space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, multipliers: Any, front: Any, back: Any
+) -> Any:
     """The smallest move (ℓ2) with all of w ahead of all of behind.
 
-    Returns (how, lower, n): `lower` bounds its size, the first n `pairs` are binding, `front` and `back` are the keys
-    after it. `how` is 1; 0 where a contradiction proves that there is none; -1 where digits were lost.
+    Returns (how, lower, n): `lower` bounds its size, the first n `pairs` are binding, with their `multipliers`; `front`
+    and `back` are the keys after it. `how` is 1; 0 where a contradiction proves that there is none; -1 where digits
+    were lost.
     """
     front[:] = space.n
     back[:] = space.p
     lower = 0.0
-    multipliers = np.zeros(MOST_PAIRS)
+    multipliers[:] = 0.0
     if len(w) == 0 or len(behind) == 0:
         return 1, lower, 0
     for _ in range(ROUNDS):
@@ -570,9 +573,174 @@ def relax(space: Any, w: Any, behind: Any, settled: float, pairs: Any, n: int, f
                 break
         before = n
         n = add_violated(front, back, w, behind, pairs, n)
+        multipliers[before:n] = 0.0
         if n == before:
             break
     return 1, lower, n
+
+
+@compiled
+def merge(space: Any, pairs: Any, n: int, multipliers: Any, merged: Any) -> Any:
+    """The half-spaces of the first n pairs as one: writes its normal; returns (above, magnitude, slack, entries).
+
+    All are divided by the largest multiplier. `magnitude` and `entries` are the sums of the terms' sizes.
+    """
+    largest = 0.0
+    for k in range(n):
+        largest = max(largest, multipliers[k])
+    merged[:] = 0.0
+    above, magnitude, slack, entries = 0.0, 0.0, 0.0, 0.0
+    if not 0 < largest < np.inf:
+        return above, magnitude, slack, entries
+    for k in range(n):
+        weight = multipliers[k] / largest
+        if not weight > 0:
+            continue
+        j, i = pairs[k, 0], pairs[k, 1]
+        term = weight * ((space.n[j] - space.p[i]) / 2)
+        above += term
+        magnitude += abs(term)
+        slack += weight * (space.front_slack[j] + space.rear_slack[i])
+        front, back = space.front_h[j], space.rear_h[i]
+        for d in range(len(merged)):
+            entry = front[d] - back[d]
+            merged[d] += weight * entry
+            entries += weight * abs(entry)
+    return above, magnitude, slack, entries
+
+
+@compiled
+def bound_with(space: Any, so_far: Any, merged: Any, n: int, j: int, i: int) -> float:
+    """What "j ahead of i" proves together with n merged half-spaces, with the best weight for it (ℓ2), rounded down."""
+    above, magnitude, slack, entries = so_far[0], so_far[1], so_far[2], so_far[3]
+    front, back = space.front_h[j], space.rear_h[i]
+    half = (space.n[j] - space.p[i]) / 2
+    vv, va, aa, size = 0.0, 0.0, 0.0, 0.0
+    for d in range(len(merged)):
+        entry = front[d] - back[d]
+        vv += merged[d] * merged[d]
+        va += merged[d] * entry
+        aa += entry * entry
+        size += abs(entry)
+    rise, fall = half * vv - above * va, above * aa - half * va
+    if not vv > 0 or (rise > 0 and not fall > 0):
+        weight, old = 1.0, 0.0  # it says most alone
+    elif not rise > 0:
+        return 0.0  # nor does it say more
+    else:
+        weight, old = rise / fall, 1.0
+        if weight > 1:
+            weight, old = 1.0, 1 / weight
+    length = 0.0
+    for d in range(len(merged)):
+        entry = old * merged[d] + weight * (front[d] - back[d])
+        length += entry * entry
+    error = space.sum_error[n + 8]
+    total = old * above + weight * half - error * (old * magnitude + weight * abs(half))
+    below = np.sqrt(length) + old * slack + weight * (space.front_slack[j] + space.rear_slack[i])
+    below += error * (old * entries + weight * size)
+    if not (total > 0 and below > 0):
+        return 0.0
+    return float(space.rounding * (total / below))
+
+
+@compiled
+def _dearest(space: Any, front: Any, back: Any, ahead: Any, behind: Any, best: Any) -> bool:
+    """The pair of one of `ahead` and one of `behind` that is furthest out of order, as a distance; False if none is."""
+    furthest = 0.0
+    for j in ahead:
+        for i in behind:
+            gap = front[j] - back[i]
+            if not gap > AHEAD * (abs(front[j]) + abs(back[i])):
+                continue
+            square = space.front_products[j, j] - 2 * space.mixed_products[j, i] + space.rear_products[i, i]
+            if gap * gap > furthest * square:
+                furthest = gap * gap / square if square > 0 else np.inf
+                best[0], best[1] = j, i
+    return furthest > 0
+
+
+@compiled
+def settle_undecided(
+    space: Any,
+    graph: Any,
+    nodes: Any,
+    node: int,
+    w: Any,
+    behind: Any,
+    multipliers: Any,
+    settled: float,
+    front: Any,
+    back: Any,
+) -> float:
+    """Decide what can only go one way after a relaxation (ℓ2), and bound the rest by order statistics.
+
+    A negative that cannot be ahead of the rear below `settled` is not in w: it joins the rear. A positive that cannot
+    be behind w stays inside. Of the other negatives as many as are missing must come in, and of the other positives
+    that are ahead no more than there is room for stay: the bounds of the dearest of those hold for the node. Returns
+    the largest of them.
+    """
+    case = graph.cases[nodes.case[node]]
+    m, c, t, negatives = case[0], case[1], case[2], case[3]
+    n_negatives, n_rear, n = len(front), len(back), nodes.n_pairs[node]
+    merged, pair, one = np.empty(space.front_h.shape[1]), np.empty(2, dtype=np.int64), np.empty(1, dtype=np.int64)
+    so_far = merge(space, nodes.pairs[node], n, multipliers, merged)
+    proved = 0.0
+    missing, missing_of_class = negatives - len(w), t
+    for j in w:
+        missing_of_class -= graph.classes[j] == c
+    if missing > 0 and len(behind) > 0:
+        found, found_of_class = np.full(missing, np.inf), np.full(max(missing_of_class, 1), np.inf)
+        for j in range(n_negatives):
+            if not has(nodes.pool[node], j) or has(nodes.w[node], j):
+                continue
+            one[0] = j
+            bound = 0.0
+            if _dearest(space, front, back, one, behind, pair):
+                bound = bound_with(space, so_far, merged, n, pair[0], pair[1])
+            if bound >= settled:
+                drop(nodes.pool[node], j)
+                put(nodes.behind[node], j)
+                continue
+            keep_least(found, bound)
+            if graph.classes[j] == c:
+                keep_least(found_of_class, bound)
+        proved = max(proved, found[-1])
+        if missing_of_class > 0:
+            proved = max(proved, found_of_class[-1])
+    capacity = m
+    for word in range(nodes.inside.shape[1]):
+        capacity -= _popcount(nodes.inside[node, word])
+    if len(w) > 0:
+        dearest = np.full(m + 1, 0.0)  # negated: the smallest of them are the dearest
+        for i in range(n_negatives, n_rear):
+            if has(nodes.inside[node], i) or has(nodes.behind[node], i):
+                continue
+            one[0] = i
+            if not _dearest(space, front, back, w, one, pair):
+                continue
+            bound = bound_with(space, so_far, merged, n, pair[0], pair[1])
+            if bound >= settled:
+                put(nodes.inside[node], i)
+                capacity -= 1
+                if capacity < 0:
+                    return np.inf
+            else:
+                keep_least(dearest, -bound)
+        proved = max(proved, -dearest[capacity])
+    return proved
+
+
+@compiled
+def keep_least(ascending: Any, value: float) -> None:
+    """Put a value into its place among the smallest; the largest drops out."""
+    k = len(ascending) - 1
+    if not value < ascending[k]:
+        return
+    while k > 0 and ascending[k - 1] > value:
+        ascending[k] = ascending[k - 1]
+        k -= 1
+    ascending[k] = value
 
 
 # the search ------------------------------------------------------------------------------------------------------
@@ -752,6 +920,7 @@ def run(
     n_negatives, n_rear = len(space.n), len(space.p)
     front, back = np.empty(n_negatives), np.empty(n_rear)
     w, behind = np.empty(n_negatives, dtype=np.int64), np.empty(n_rear, dtype=np.int64)
+    multipliers = np.zeros(MOST_PAIRS)
     refined = 0
     room = nodes.lower.shape[0] - 8 - graph.cases[:, 0].max()
     while counts[0] and refined < most and counts[1] - counts[2] < room:
@@ -767,12 +936,16 @@ def run(
         if space.boxed:
             how, lower, n_pairs = relax_in_box(space, *sets, settled, *known, front, back)
         else:
-            how, lower, n_pairs = relax(space, *sets, settled, *known, front, back)
+            how, lower, n_pairs = relax(space, *sets, settled, *known, multipliers, front, back)
         if how < 0:
             return SOLVE, refined, node
         nodes.n_pairs[node] = n_pairs
         nodes.lower[node] = max(nodes.lower[node], lower)
         is_open = how and nodes.lower[node] < settled
+        if is_open and not space.boxed:
+            bound = settle_undecided(space, graph, nodes, node, *sets, multipliers, settled, front, back)
+            nodes.lower[node] = max(nodes.lower[node], bound)
+            is_open = nodes.lower[node] < settled
         if is_open and expand(space, graph, nodes, heap, counts, free, node, settled, front, back):
             return DONE, refined, node
         release(counts, free, node)

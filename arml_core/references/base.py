@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from ..metric import Metric, as_metric
 from ..numerics.arrays import FloatArray
+from ..numerics.threads import one_thread_per_operation
 from ..progress import Callback
 from ..untrusted import shortened
 
@@ -65,6 +66,7 @@ class ReferenceLearner(BaseEstimator):  # type: ignore[misc]
         """
         return self._fit(X, y, metric, lambda data, codes, given: self._learn(data, codes, given, callback))
 
+    @one_thread_per_operation
     def _fit(
         self, X: ArrayLike, y: ArrayLike, metric: Any, learn: Callable[[Features, Codes, Metric], LearnedReferences]
     ) -> Self:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from arml_core.jobs.learners import entry_of
 from arml_core.learners.estimation import Estimate, Rates, estimate, measure_rates, memory_available, refusal
 from arml_core.learners.registry import LEARNERS, get_learner
 
@@ -91,7 +92,7 @@ def measured() -> list[dict[str, str]]:
 def test_estimate_is_within_a_factor_of_two_of_what_was_measured(line):
     """Measured by benchmarks.learners; the estimate uses the machine's speed as it was then."""
     rates = Rates(*(float(line[name]) for name in ("float32", "float64", "values")))
-    expected = estimate(line["learner"], *SIZES[line["dataset"]], json.loads(line["parameters"]), rates)
+    expected = estimate(entry_of(line["learner"]), *SIZES[line["dataset"]], json.loads(line["parameters"]), rates)
     seconds = float(line["processor_seconds"])
     assert expected.seconds <= 2 * seconds + 1
     assert seconds <= 2 * expected.seconds + 1
