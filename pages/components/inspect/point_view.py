@@ -261,7 +261,8 @@ def height_of(lines: int) -> int:
 def _strips(view: InspectView, prepared: PreparedSource, study: PointStudy) -> None:
     if "neighbours" in view.hide:
         return
-    nearest = "nearest prototypes" if prepared.gives == "references" else "nearest neighbours"
+    prototypes = "prototype" if study.question.k == 1 else "prototypes"
+    nearest = f"nearest {prototypes if prepared.gives == 'references' else 'neighbours'}"
     st.markdown(f"**Its {nearest}**")
     _tiles_of(prepared, study, "before")
     if study.twin is not None:

@@ -70,10 +70,11 @@ def show_references(view: InspectView, source: Source, prepared: PreparedSource,
 def summary_words(prepared: PreparedSource, cells: ReferenceCells) -> str:
     """How many there are, and how far they agree with the rows they were learned from."""
     n, right, count = len(cells.reference_of), int(cells.right.sum()), len(cells.rows)
+    come = "were learned from" if prepared.gives == "references" else "are some of"
     many = f"{count:,} {prepared.voter}s answer" if count > 1 else f"1 {prepared.voter} answers"
     return (
         f"{many} for {n:,} training rows; {percent(right / n)} of these are nearest to one of their own class. They "
-        "were learned from these rows, so this says what each one stands for, not how well new rows are answered."
+        f"{come} these rows, so this says what each one stands for, not how well new rows are answered."
     )
 
 
