@@ -28,6 +28,7 @@ MODULES = {
     "arml_core.learners.storage": ("load_metric",),
     "arml_core.references": ("KMeansPrototypes", "RobustPrototypes"),
     "arml_core.references.registry": ("get_reference_learner",),
+    "arml_core.report": ("reference_cells",),
     "arml_core.results": ("shipped",),
     "operator": ("attrgetter",),
 }
