@@ -9,11 +9,11 @@ from dataclasses import replace
 import streamlit as st
 
 from arml_core.jobs import StoreError
+from pages.components.dataset_options import dataset_options, option_of
 from pages.components.markdown import escaped
 from pages.components.on_demand import on_demand
 from pages.components.shell import enter_page, spare_imports_from_collection, style_page
 from pages.components.train.choices import CHOICES
-from pages.components.train.dataset_options import dataset_options, option_of
 from pages.components.train.detail import show_training
 from pages.components.train.evaluate import show_evaluate
 from pages.components.train.form import show_form

@@ -14,9 +14,9 @@ from arml_core.learners.estimation import estimate
 from arml_core.vocabulary import duration
 
 from ..address_keys import KEY_LENGTH
+from ..dataset_options import DatasetOption, dataset_options, describe
 from ..job_words import progress_words, under_way
 from ..markdown import escaped
-from ..train.dataset_options import DatasetOption, dataset_options, describe
 from ..visitor import read_client, write_client
 from .charts import ResolvedView
 from .choices import CHOICES

@@ -27,6 +27,7 @@ from arml_core.vocabulary import parameter_label
 
 from ..chart import show_chart
 from ..csv_out import csv_button
+from ..dataset_options import DatasetOption
 from ..formula import show_formula
 from ..job_words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way, word_for_model
 from ..markdown import escaped
@@ -34,7 +35,6 @@ from ..on_demand import on_demand
 from ..theme import current_style
 from ..visitor import read_client
 from .choices import CHOICES, TrainView
-from .dataset_options import DatasetOption
 from .quantities import formula_of, quantities_of
 from .queue import REFRESH_SECONDS, cancel_button, retry
 from .references import show_references, table_of

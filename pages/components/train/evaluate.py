@@ -7,11 +7,11 @@ import streamlit as st
 from arml_core.comparison import Setting
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, StoreError
 
+from ..dataset_options import DatasetOption
 from ..job_words import clause, progress_words, under_way, word_for_model
 from ..markdown import escaped
 from ..visitor import read_client
 from .choices import CHOICES, TrainView
-from .dataset_options import DatasetOption
 from .evaluation_curves import show_curves
 from .evaluation_form import show_form
 from .queue import cancel_button, retry

@@ -14,10 +14,10 @@ from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpe
 from arml_core.threat import ThreatModel
 from arml_core.vocabulary import METHOD_WORDS, NO_ATTACK, NORMS, help_list, norm_name
 
+from ..dataset_options import DatasetOption
 from ..markdown import escaped
 from ..visitor import read_client, write_client
 from .choices import ATTACK_CHOICES, CHOICES, MOST_NEIGHBOURS, MOST_POINTS, MOST_STEPS, WIDGETS, TrainView
-from .dataset_options import DatasetOption
 
 FAILED = "train_evaluation_failed"
 NO_TEST_POINTS = {

@@ -15,6 +15,7 @@ from arml_core.learners.estimation import memory_available
 from arml_core.learners.registry import AUTO, LearnerEntry, Parameter
 from arml_core.vocabulary import duration, gigabytes, parameter_label
 
+from ..dataset_options import DatasetOption, describe
 from ..markdown import escaped
 from ..visitor import write_client
 from .choices import (
@@ -27,7 +28,6 @@ from .choices import (
     with_setting,
     write_seeds,
 )
-from .dataset_options import DatasetOption, describe
 from .plan import Plan, make_plan, start
 
 SEEDS_REFUSED, STARTED, KNOWN = "train_seeds_refused", "train_started", "train_known"

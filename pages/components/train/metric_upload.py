@@ -11,11 +11,11 @@ import streamlit as st
 
 from arml_core.jobs import Client, StoreError, Upload, is_shared, upload_lifetime
 
+from ..dataset_options import DatasetOption
 from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_model
 from ..visitor import write_client
 from .choices import CHOICES
-from .dataset_options import DatasetOption
 
 DONE, FAILED = "train_upload_done", "train_upload_failed"
 KINDS = {"dataset": "dataset", "metric": "metric", "points": "query rows", "file": "file"}

@@ -8,7 +8,7 @@ from arml_core.jobs import EvaluationSpec, PointsSpec, RunSpec
 from arml_core.jobs.python_lines import TRAINING_ROWS, dataset_lines, metric_of_file, script
 from arml_core.jobs.spec import GIVEN
 
-from .dataset_options import DatasetOption
+from ..dataset_options import DatasetOption
 
 
 def training_lines(spec: RunSpec, dataset: DatasetOption | None) -> str:

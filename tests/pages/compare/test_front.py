@@ -16,7 +16,7 @@ from arml_core.references import KMeansPrototypes
 from pages.components.compare.front import front_of
 from pages.components.compare.front_form import FrontRequest, command_of
 from pages.components.compare.snippet import computed_lines, front_lines
-from pages.components.train.dataset_options import dataset_options
+from pages.components.dataset_options import dataset_options
 
 from ...job_requests import certify, train
 from ...jobs.in_process import compute_all
