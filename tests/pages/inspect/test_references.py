@@ -98,8 +98,12 @@ def test_a_point_is_compared_with_prototypes_and_says_so() -> None:
 def test_leaving_a_training_row_out_of_learned_points_is_refused_in_words() -> None:
     run, _, _ = saved("iris", KMeansPrototypes(2, random_state=0))
     app = page(data="iris", metric=run, part="train", row="3")
-    assert NOT_LEFT_OUT in [box.value for box in app.info]
+    assert any(box.value.startswith(f"{NOT_LEFT_OUT} Choose a test row.") for box in app.info)
     assert not app.metric
+    app.selectbox(key="inspect_want").set_value("wrong").run()
+    app.button(key="inspect_another").click().run()
+    assert not app.warning
+    assert any(box.value.startswith(NOT_LEFT_OUT) for box in app.info)
 
 
 def test_kept_rows_are_training_rows_and_can_be_left_out() -> None:
