@@ -77,6 +77,9 @@ def printed(script: str) -> list[list[str]]:
 def test_one_file_is_cross_fitted_and_says_so_on_the_page_in_the_report_and_in_python() -> None:
     app = certify(**PUMPS, metric="kmeans_prototypes", folds="3", seed="7")
     asked, sources, prepared, work, results = parts(app)
+    assert any(text.value.startswith("98 rows teach. Classes:") for text in app.markdown)
+    assert not any("query rows" in text.value for text in app.markdown)
+    assert not any(found.kind == "points" for found in Client(start=False).uploads())
     data = pumps()
     fitted = cross_fit(KMeansPrototypes(random_state=7), data.X, data.y, folds=3, random_state=7)
     expected = fitted.certify(method="exact")

@@ -185,15 +185,16 @@ def _show_costs(view: CertifyView, columns: list[str]) -> None:
 
 
 def _show_counts(prepared: PreparedTable) -> None:
-    """How many rows of which class vote, and how many are certified."""
+    """How many rows of which class vote or teach, and how many are certified."""
     dataset, rows = prepared.dataset, prepared.rows
     if dataset is None:
         return
     counts = [int((dataset.y_train == code).sum()) for code in range(dataset.n_classes)]
     listed = ", ".join(f"{name} ({n:,})" for name, n in list(zip(dataset.class_names, counts, strict=True))[:8])
     more = f" and {dataset.n_classes - 8} more" if dataset.n_classes > 8 else ""
-    words = f"{len(dataset.y_train):,} rows vote. Classes: {escaped(listed)}{more}."
-    if rows is not None and not prepared.leave_one_out:
+    do = "vote" if prepared.gives == "metric" else "teach"
+    words = f"{len(dataset.y_train):,} rows {do}. Classes: {escaped(listed)}{more}."
+    if rows is not None and prepared.has_query:
         known = "with labels" if rows.y is not None else "without labels"
         words += f" {len(rows.X):,} query {'row' if len(rows.X) == 1 else 'rows'} {known}."
     st.markdown(words)

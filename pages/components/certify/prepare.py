@@ -60,6 +60,11 @@ class PreparedTable:
     cross_fitted: bool = False
 
     @property
+    def has_query(self) -> bool:
+        """Whether the rows to certify are others than the dataset's own."""
+        return not (self.leave_one_out or self.cross_fitted)
+
+    @property
     def ready(self) -> bool:
         return self.dataset is not None and self.rows is not None
 

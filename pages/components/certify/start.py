@@ -78,7 +78,7 @@ def _submit_jobs(client: Client, view: CertifyView, prepared: PreparedTable) -> 
     threat_of(view, prepared.layout)  # refused before anything is asked for
     run = run_of(client, view, prepared)
     spec, attack = certificate_of(view, prepared, run), attack_of(view, prepared, run)
-    if not prepared.leave_one_out:
+    if prepared.has_query:
         client.add_points(rows.X, rows.y if spec.points.labels else None, f"{len(rows.X):,} query rows")
     certificate = client.submit(spec).id
     return (run, certificate) if attack is None else (run, certificate, client.submit(attack).id)

@@ -24,6 +24,7 @@ from .sources import Source
 from .study import PreparedSource
 
 MOST_PICTURES = 24
+NUMBER = st.column_config.NumberColumn(format="%.4g")
 UNUSED = "No training row has it as its nearest, so with one neighbour it decides nothing here."
 NONE_LEFT = "This class has none left: with one neighbour no row is answered with it, and its rows have radius 0."
 
@@ -54,11 +55,7 @@ def show_references(view: InspectView, source: Source, prepared: PreparedSource,
                 format="percent", help=f"Of these rows, the share that is of the {voter}'s own class."
             ),
             "rows": st.column_config.NumberColumn(help=f"Training rows that have this {voter} as their nearest."),
-            **(
-                {}
-                if data.image_shape
-                else dict.fromkeys(data.feature_names, st.column_config.NumberColumn(format="%.4g"))
-            ),
+            **dict.fromkeys(table.columns[4:], NUMBER),
         },
         alt=f"The {voter}s of class {data.class_names[of]} with the training rows they answer for.",
     )
@@ -93,11 +90,17 @@ def reference_table(prepared: PreparedSource, cells: ReferenceCells, members: An
         "right": cells.share_right[members],
         "nearest training rows": [", ".join(map(str, _nearest(cells, place))) for place in members],
     }
-    if not data.image_shape:
-        values = data.scaling.inverse(np.asarray(prepared.points[members], dtype=float))
-        for k, name in enumerate(data.feature_names):
-            columns[f"{name} (feature)" if name in columns else name] = values[:, k]
-    return pd.DataFrame(columns)
+    if data.image_shape:
+        return pd.DataFrame(columns)
+    return with_features(prepared, columns, prepared.points[members])
+
+
+def with_features(prepared: PreparedSource, columns: dict[str, Any], rows: Any) -> pd.DataFrame:
+    """The columns, and behind them each feature of the rows in the dataset's units."""
+    found, values = dict(columns), prepared.data.scaling.inverse(np.asarray(rows, dtype=float))
+    for k, name in enumerate(prepared.data.feature_names):
+        found[f"{name} (feature)" if name in columns else name] = values[:, k]
+    return pd.DataFrame(found)
 
 
 def _nearest(cells: ReferenceCells, place: int) -> list[int]:
@@ -159,23 +162,21 @@ def _one(view: InspectView, prepared: PreparedSource, cells: ReferenceCells, mem
             alt=f"The {prepared.voter} and its nearest training rows: " + "; ".join(titles_of[1:]),
         )
         return
-    values = data.scaling.inverse(np.vstack([prepared.points[[place]], data.X_train[near]]).astype(float))
-    frame = pd.DataFrame(values, columns=list(data.feature_names))
-    classes = [data.class_names[label] for label in (prepared.point_labels[place], *data.y_train[near])]
-    frame.insert(0, "class of it", classes)
-    frame.insert(0, "what", [prepared.voter, *(f"training row {row}" for row in near)])
+    labels = (prepared.point_labels[place], *data.y_train[near])
+    names: dict[str, Any] = {
+        "compared": [prepared.voter, *(f"training row {row}" for row in near)],
+        "class": [data.class_names[label] for label in labels],
+    }
+    frame = with_features(prepared, names, np.vstack([prepared.points[[place]], data.X_train[near]]))
     st.dataframe(
         frame,
         hide_index=True,
         width="stretch",
         key="inspect_reference_rows_table",
         height=height_of(len(frame)),
-        column_config={"class of it": "class", "what": "", **dict.fromkeys(data.feature_names, _NUMBER)},
+        column_config={"compared": "", **dict.fromkeys(frame.columns[2:], NUMBER)},
         alt=f"The {prepared.voter} and its nearest training rows, in the dataset's units.",
     )
-
-
-_NUMBER = st.column_config.NumberColumn(format="%.4g")
 
 
 def reference_words(prepared: PreparedSource, cells: ReferenceCells, place: int) -> str:

@@ -33,9 +33,14 @@ from .waiting import PATIENCE, is_done, session_id, show_problem, watch
 NO_SUCH_ROW = "inspect_no_such_row"
 NOT_LEFT_OUT = (
     "These prototypes were learned from the training rows, so no training row can be left out of its own answer, and "
-    "with it in, the radius would flatter. Choose a test row. For the rows of a file of your own, Certify learns "
-    "prototypes without each row (cross-fitting)."
+    "with it in, the radius would flatter."
 )
+OTHER_ROWS = {
+    True: "Choose a test row. For the rows of a file of your own, Certify learns prototypes without each row "
+    "(cross-fitting).",
+    False: "There are no test rows here. Certify learns prototypes without each row of a file (cross-fitting).",
+}
+"""What to do instead, with and without test rows."""
 NO_METRIC = (
     "No metric was learned with these {voters}: they are compared in the ordinary distance, where all features and all "
     "directions count alike."
@@ -125,6 +130,8 @@ def show_references_part(view: InspectView, source: Source, prepared: PreparedSo
 
 def find_another(view: InspectView, source: Source, prepared: PreparedSource, ask: PointQuestion) -> bool:
     """Look for the next row if that was asked for; true while it is looked for."""
+    if ask.part == "train" and prepared.gives == "references":  # refused below
+        st.session_state.pop(FINDING_ROW, None)
     if not st.session_state.get(FINDING_ROW):
         reason = st.session_state.pop(NO_SUCH_ROW, None)
         if reason:
@@ -159,7 +166,7 @@ def show_point_part(view: InspectView, source: Source, prepared: PreparedSource,
     with st.sidebar:
         point_sidebar(view, len(prepared.points), ask.k, prepared.voter)
     if ask.part == "train" and prepared.gives == "references":
-        st.info(NOT_LEFT_OUT)
+        st.info(f"{NOT_LEFT_OUT} {OTHER_ROWS[len(prepared.data.X_test) > 0]}")
         return
     study = study_of(source.identity, ask, prepared)
     key: Any = (source.identity, ask, view.seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from arml_core.jobs import Client
 from arml_core.references import AdversarialPruning, KMeansPrototypes
 from arml_core.report import reference_cells
 from arml_core.vocabulary import radius_down
-from pages.components.inspect.references_view import UNUSED, reference_words, summary_words
+from pages.components.inspect.references_view import UNUSED, reference_words, summary_words, with_features
 from pages.components.inspect.sections import NO_METRIC, NOT_LEFT_OUT
 from pages.components.inspect.snippet import point_lines, reference_lines
 from pages.components.inspect.sources import load_catalogue
@@ -68,8 +69,15 @@ def test_prototypes_of_a_table_are_rows_in_the_datasets_units() -> None:
     expected = data.scaling.inverse(knn.references_[table["prototype"].to_numpy()])
     assert_allclose(table[list(data.feature_names)], expected)
     rows = app.dataframe[1].value
-    assert rows["what"][0] == "prototype"
+    assert rows["compared"][0] == "prototype"
     assert_allclose(rows[list(data.feature_names)].iloc[0], expected[0])
+
+
+def test_a_feature_may_have_the_name_of_a_column() -> None:
+    plain = blobs()
+    prepared = replace(plain, data=replace(plain.data, feature_names=("class", "rows", "c")))
+    found = with_features(prepared, {"rows": [1], "class": ["no"]}, plain.data.X_train[:1])
+    assert list(found) == ["rows", "class", "class (feature)", "rows (feature)", "c"]
 
 
 def test_a_point_is_compared_with_prototypes_and_says_so() -> None:
@@ -90,8 +98,12 @@ def test_a_point_is_compared_with_prototypes_and_says_so() -> None:
 def test_leaving_a_training_row_out_of_learned_points_is_refused_in_words() -> None:
     run, _, _ = saved("iris", KMeansPrototypes(2, random_state=0))
     app = page(data="iris", metric=run, part="train", row="3")
-    assert NOT_LEFT_OUT in [box.value for box in app.info]
+    assert any(box.value.startswith(f"{NOT_LEFT_OUT} Choose a test row.") for box in app.info)
     assert not app.metric
+    app.selectbox(key="inspect_want").set_value("wrong").run()
+    app.button(key="inspect_another").click().run()
+    assert not app.warning
+    assert any(box.value.startswith(NOT_LEFT_OUT) for box in app.info)
 
 
 def test_kept_rows_are_training_rows_and_can_be_left_out() -> None:
