@@ -21,6 +21,7 @@ from .neighbors.chosen import classifier_arguments
 from .numerics.arrays import FloatArray, IntArray
 from .progress import Callback
 from .radii import Radii
+from .threat import ThreatModel
 
 DEFAULT_FOLDS = 5
 SHARES = 1000  # of the training of one fold, in which progress is counted
@@ -112,7 +113,7 @@ class CrossFitted:
     def certify(self, rows: ArrayLike | None = None, **question: Any) -> Radii:
         """:meth:`MahalanobisKNN.certify` of some training rows (default: all), each by the model without it.
 
-        ``labels=False`` certifies the models' own answers.
+        ``labels=False`` certifies the models' own answers. A box may have a line for each of the rows asked about.
         """
         return self._ask("certify", rows, **question)
 
@@ -124,12 +125,16 @@ class CrossFitted:
         self, kind: str, rows: ArrayLike | None, labels: bool = True, callback: Callback | None = None, **question: Any
     ) -> Radii:
         index = self._rows(rows)
+        if question.pop("exclude", None) is not None:
+            raise ValueError("exclude: every row is answered by a model learned without it; no more can be left out")
+        threat = question.pop("threat", None) or ThreatModel()
         parts, before = [], 0
         for knn, at in self._parts(index):
             within = _counted(callback, before, len(at), len(index))
+            asked = {**question, "threat": threat.of_rows(at, len(index)), "callback": within}
 
-            def ask(x: NDArray[np.floating], y: NDArray[Any] | None, knn: Any = knn, within: Any = within) -> Radii:
-                found: Radii = getattr(knn, kind)(x, y, callback=within, **question)
+            def ask(x: NDArray[np.floating], y: NDArray[Any] | None, knn: Any = knn, asked: Any = asked) -> Radii:
+                found: Radii = getattr(knn, kind)(x, y, **asked)
                 return found
 
             y = self.y[index[at]] if labels else None
@@ -138,7 +143,7 @@ class CrossFitted:
             before += len(at)
         whole = Radii.concatenate(parts)
         assert whole is not None
-        return whole
+        return replace(whole, threat=threat)
 
     def _rows(self, rows: ArrayLike | None) -> IntArray:
         index = np.arange(len(self.X)) if rows is None else np.asarray(rows, dtype=np.intp)

@@ -127,6 +127,14 @@ class ThreatModel:
             parts.append(f"{len(self.free)} free feature{'s' if len(self.free) > 1 else ''}")
         return ", ".join(parts)
 
+    def of_rows(self, rows: IntArray, n: int) -> ThreatModel:
+        """The same threat for some of `n` rows: of a box with a line for each of them, the lines of `rows`."""
+        if self.box is None or self.n_lines is None:
+            return self
+        _check_lines(self.n_lines, n)
+        sides = [np.asarray(side)[rows] if _n_lines(side) is not None else side for side in self.box]
+        return ThreatModel(**{**self.arguments(), "box": tuple(sides)})
+
     def resolve(self, n_features: int) -> ResolvedThreat:
         """The same threat as plain arrays for data with `n_features` columns."""
         if self._width not in (None, n_features):
@@ -264,9 +272,8 @@ class ResolvedThreat:
         if self.box is None:
             return None
         lines = next((len(side) for side in self.box if side.ndim == 2), None)
-        if lines is not None and (x.ndim != 2 or len(x) != lines):
-            rows = len(x) if x.ndim == 2 else 1
-            raise ValueError(f"the box has a line for each of {lines} rows; asked about are {rows}")
+        if lines is not None:
+            _check_lines(lines, len(x) if x.ndim == 2 else None)
         at = x[..., self.movable].astype(np.float64)
         low, high = np.minimum(self.box[0], at), np.maximum(self.box[1], at)
         found = Ranges(np.where(self.only_up, at, low), np.where(self.only_down, at, high))
@@ -336,6 +343,12 @@ def _checked_box(box: Any, widths: set[int]) -> tuple[Side, Side]:
     if np.isnan(low).any() or np.isnan(high).any() or not (low <= high).all():
         raise ValueError("every lower limit of the box must be at most the upper one")
     return _tuples(low.tolist()), _tuples(high.tolist())
+
+
+def _check_lines(lines: int, rows: int | None) -> None:
+    """Refuse a box with a line for each of another number of rows; None is a single row that is no table."""
+    if rows != lines:
+        raise ValueError(f"the box has a line for each of {lines} rows; asked about are {1 if rows is None else rows}")
 
 
 def _n_lines(side: Side) -> int | None:

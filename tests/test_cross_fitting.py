@@ -83,6 +83,24 @@ def test_the_only_row_of_a_class_is_answered_wrongly():
     assert (aimed.lower[5] == 0) == (aimed.predicted[5] == 1)
 
 
+def test_a_box_with_a_line_for_each_row_stays_with_its_rows():
+    X, y = blobs()
+    crossed = cross_fit(LEARNER, X, y, folds=3)
+    rows = [40, 7, 0, 30, 12]
+    width = np.array([0.5, 4.0, 1.0, 3.0, 2.0])[:, None]
+    threat = arml.ThreatModel(box=(X[rows] - width, X[rows] + width))
+    found = crossed.certify(rows, method="exact", threat=threat)
+    assert found.threat == threat
+    for place, row in enumerate(rows):
+        alone = arml.ThreatModel(box=(X[row] - width[place], X[row] + width[place]))
+        assert found.lower[place] == crossed.certify([row], method="exact", threat=alone).lower[0]
+    per_fold = len(X) // 3
+    with pytest.raises(ValueError, match=f"each of {per_fold} rows; asked about are {len(X)}"):
+        crossed.certify(threat=arml.ThreatModel(box=(X[:per_fold] - 1, X[:per_fold] + 1)))
+    with pytest.raises(ValueError, match="exclude: every row is answered by a model learned without it"):
+        crossed.certify([3], exclude=[3])
+
+
 def test_what_cannot_be_dealt_into_folds_is_refused():
     X, y = blobs()
     with pytest.raises(ValueError, match="two classes with at least two rows each"):

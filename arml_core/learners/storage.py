@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -149,9 +150,12 @@ def load_metric(path: str | os.PathLike[str], n_features: int | None = None) -> 
 
 
 def _read_npz(file: Path, most: int) -> SavedMetric:
-    limit = 16 * most**2 + 2**20
+    limit = 16 * most**2 + 2**20 + (REFERENCES_BYTES if _has_references(file) else 0)
     try:
-        arrays = read_npz(file, limit + REFERENCES_BYTES if _has_references(file) else limit)
+        arrays = read_npz(file, limit)
+        size = sum(array.size * max(array.itemsize, 8) for array in arrays.values() if array.dtype.kind in "fiu")
+        if size > limit:  # as float64, which small numbers become
+            raise TooLarge(size, limit)
     except TooLarge as error:
         raise ValueError(f"it unpacks to {error.size / 2**20:.0f} MB; that is too large for {most} features") from error
     if "info" in arrays:
@@ -210,7 +214,7 @@ def _read_references(
         raise ValueError("one of its labels is not finite")
     if rows is None:
         return points, labels, None
-    if rows.shape != (len(points),) or rows.dtype.kind not in "iu" or (rows < 0).any():
+    if rows.shape != (len(points),) or rows.dtype.kind not in "iu" or (rows < 0).any() or (rows > sys.maxsize).any():
         raise ValueError("its reference_rows are no places in a training set")
     if len(np.unique(rows)) < len(rows):
         raise ValueError("two of its references are the same training row")

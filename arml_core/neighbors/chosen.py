@@ -67,11 +67,11 @@ def _check_learner(learner: Any) -> None:
 
 
 def _kept_rows(learner: Any, x: NDArray[np.floating]) -> IntArray | None:
-    """Where the references stand among the rows `x`; None where they are no rows, or rows of other data."""
+    """Where the references stand among the rows `x`; None where they are no rows, some row twice, or other data's."""
     rows = getattr(learner, "reference_rows_", None)
-    if rows is None or not len(rows) or rows.max() >= len(x) or not np.array_equal(x[rows], learner.references_):
+    if rows is None or not len(rows) or rows.min() < 0 or rows.max() >= len(x) or len(np.unique(rows)) < len(rows):
         return None
-    return np.asarray(rows, dtype=np.intp)
+    return np.asarray(rows, dtype=np.intp) if np.array_equal(x[rows], learner.references_) else None
 
 
 def _given(references: tuple[Any, ...], metric: Metric, width: int) -> ChosenReferences:

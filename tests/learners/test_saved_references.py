@@ -107,6 +107,7 @@ def info(version=2) -> np.ndarray:
         ({"reference_labels": np.array([0.0, np.nan])}, "labels is not finite"),
         ({"reference_rows": np.array([0])}, "no places"),
         ({"reference_rows": np.array([0, -1])}, "no places"),
+        ({"reference_rows": np.array([0, 2**64 - 1], dtype=np.uint64)}, "no places"),
         ({"reference_rows": np.array([0.0, 1.0])}, "no places"),
         ({"reference_rows": np.array([1, 1])}, "the same training row"),
     ],
@@ -129,5 +130,14 @@ def test_references_that_would_fill_the_memory(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="needs 262144 numbers"):
         load_metric(tmp_path / "m.npz", n_features=2)
     monkeypatch.setattr(storage, "REFERENCES_BYTES", 2**20)
+    with pytest.raises(ValueError, match="too large for 2 features"):
+        load_metric(tmp_path / "m.npz", n_features=2)
+
+
+def test_small_numbers_count_as_what_they_become_in_memory(tmp_path, monkeypatch):
+    arrays = {"components": G, "info": info(), "reference_labels": np.zeros(2**17, dtype=bool)}
+    np.savez_compressed(tmp_path / "m.npz", references=np.zeros((2**17, 2), dtype=np.int8), **arrays)
+    assert len(load_metric(tmp_path / "m.npz", n_features=2).references_) == 2**17
+    monkeypatch.setattr(storage, "REFERENCES_BYTES", 2**19)
     with pytest.raises(ValueError, match="too large for 2 features"):
         load_metric(tmp_path / "m.npz", n_features=2)

@@ -205,6 +205,18 @@ def test_learned_references_leave_no_training_row_out(data, references):
             ask(points, exclude=np.arange(len(points)))
 
 
+@pytest.mark.parametrize("rows", [[0, 30, -1], [0, 30, 30]], ids=["counted from the end", "one twice"])
+def test_rows_that_do_not_name_each_reference_once_leave_no_row_out(data, rows):
+    """Else row 59, or one of the two copies of row 30, would stay when it is to be left out."""
+    X, y, points = data
+    learner = AdversarialPruning().fit(X, y)
+    learner.reference_rows_ = np.array(rows)
+    learner.references_, learner.reference_labels_ = X[rows], y[rows]
+    knn = MahalanobisKNN(references=learner).fit(X, y)
+    with pytest.raises(ValueError, match="these references are no training rows"):
+        knn.predict(points[:2], exclude=[59, 30])
+
+
 def test_kept_rows_are_left_out_by_their_place_in_the_training_set(data):
     X, y, points = data
     knn = MahalanobisKNN(references=AdversarialPruning(0.6)).fit(X, y)
