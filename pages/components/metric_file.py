@@ -14,8 +14,14 @@ _ARCHIVE = b"PK"
 
 
 def read_metric(name: str, content: bytes, n_features: int) -> Metric:
-    """The metric in an uploaded .npz or .csv; a ValueError that names the file as the visitor knows it."""
-    return read_model(name, content, n_features).metric
+    """The metric in an uploaded .npz or .csv; a ValueError that names the file as the visitor knows it.
+
+    A file with references is refused: its metric with all training rows is another model than the one that was saved.
+    """
+    found = read_model(name, content, n_features)
+    if found.references_ is not None:
+        raise ValueError(f"{name} holds points to compare with, too. Upload it on Train, then use it with a query file")
+    return found.metric
 
 
 def read_model(name: str, content: bytes, n_features: int) -> SavedMetric:

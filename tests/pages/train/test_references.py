@@ -15,7 +15,7 @@ from arml_core.learners.storage import load_metric
 from arml_core.references import KMeansPrototypes
 from arml_core.references.registry import REFERENCES
 from pages.components.job_words import state_words, step_word
-from pages.components.metric_file import read_model
+from pages.components.metric_file import read_metric, read_model
 from pages.components.train import references
 from pages.components.train.detail import _learns_metric, metric_file
 from pages.components.train.snippet import evaluation_lines, training_lines
@@ -93,6 +93,8 @@ def test_the_file_holds_the_references_and_can_be_given_back(client, given: str,
     np.testing.assert_array_equal(saved.references_, run.references_)
     np.testing.assert_array_equal(saved.reference_labels_, run.reference_labels_)
     assert saved.info["class_names"] == [str(digit) for digit in range(10)]
+    with pytest.raises(ValueError, match=r"mine\.npz holds points to compare with"):
+        read_metric("mine.npz", content, 64)
     again = client.add_metric("digits", read_model("mine.npz", content, 64), "Two centres")
     assert again.id == given
     with pytest.raises(ValueError, match="its references are of the classes"):
