@@ -8,7 +8,14 @@ import streamlit as st
 
 from pages.components.inspect.choices import CHOICES
 from pages.components.inspect.controls import row_controls, show_choice, sidebar
-from pages.components.inspect.sections import find_another, load, question_of, show_metric_part, show_point_part
+from pages.components.inspect.sections import (
+    find_another,
+    load,
+    question_of,
+    show_metric_part,
+    show_point_part,
+    show_references_part,
+)
 from pages.components.inspect.sources import load_catalogue, resolve
 from pages.components.markdown import escaped
 from pages.components.shell import enter_page, spare_imports_from_collection, style_page
@@ -31,12 +38,14 @@ show_private_notice()
 if source is None:
     st.error("There is no dataset on this machine, not even the ones that come with scikit-learn.")
     st.stop()
-st.markdown("Take a metric apart, or one answer: who voted for it, how far it holds, and what small change ends it.")
-show_choice(view)
+st.markdown("Take a model apart, or one answer: who voted for it, how far it holds, and what small change ends it.")
+show = show_choice(view, source.gives)
 prepared = load(source)
 if prepared is not None:
-    if view.show == "metric":
+    if show == "metric":
         show_metric_part(view, source, prepared)
+    elif show == "references":
+        show_references_part(view, source, prepared)
     else:
         ask, notices = question_of(view, prepared)
         for notice in notices:

@@ -9,11 +9,11 @@ from dataclasses import replace
 import streamlit as st
 
 from arml_core.jobs import StoreError
+from pages.components.dataset_options import dataset_options, option_of
 from pages.components.markdown import escaped
 from pages.components.on_demand import on_demand
 from pages.components.shell import enter_page, spare_imports_from_collection, style_page
 from pages.components.train.choices import CHOICES
-from pages.components.train.dataset_options import dataset_options, option_of
 from pages.components.train.detail import show_training
 from pages.components.train.evaluate import show_evaluate
 from pages.components.train.form import show_form
@@ -26,7 +26,7 @@ view = CHOICES.load(stayed)
 style_page()
 st.markdown(
     "Pick datasets and methods; each training runs in the background, and you may close this page meanwhile. "
-    "Then evaluate how robust the learned metric is."
+    "Then evaluate how robust what was learned is."
 )
 show_private_notice()
 CHOICES.show_notices()
@@ -54,7 +54,9 @@ else:
         with st.container(border=True):
             show_form(view, datasets)
         if "upload" not in view.hide:
-            on_demand("Upload a metric from elsewhere", "train_open_upload", lambda: show_upload(datasets))
+            on_demand(
+                "Upload a metric or references from elsewhere", "train_open_upload", lambda: show_upload(datasets)
+            )
         show_uploads(client)
 with right:
     if "queue" not in view.hide:

@@ -837,30 +837,35 @@ def expand(
     for word in range(nodes.inside.shape[1]):
         capacity -= _popcount(nodes.inside[node, word])
     if n_w:
-        last = front[w[0]]
+        farthest = w[0]
         for k in range(1, n_w):
-            last = max(last, front[w[k]])
-        nearest, n_ahead = np.empty(capacity + 1, dtype=np.int64), 0
-        for b in range(n_negatives, n_rear):  # the nearest of the undecided positives that are ahead of some of w
+            farthest = w[k] if front[w[k]] > front[farthest] else farthest
+        last = front[farthest]
+        dearest, n_ahead = np.empty(capacity + 1, dtype=np.int64), 0
+        ease = np.empty(n_rear)  # negated: how far the move would have to go for the last of w to overtake it
+        for b in range(n_negatives, n_rear):  # the dearest of the undecided positives that are ahead of some of w
             if not back[b] < last - BLOCKS * (abs(last) + 1e-300):
                 continue
             if has(nodes.inside[node], b) or has(nodes.behind[node], b):
                 continue
-            if n_ahead == capacity + 1 and back[b] >= back[nearest[capacity]]:
+            square = space.front_products[farthest, farthest] + space.rear_products[b, b]
+            square -= 2 * space.mixed_products[farthest, b]
+            ease[b] = -((last - back[b]) ** 2) / square if square > 0 else -np.inf
+            if n_ahead == capacity + 1 and ease[b] >= ease[dearest[capacity]]:
                 continue
             k = n_ahead if n_ahead <= capacity else capacity
             n_ahead = min(n_ahead + 1, capacity + 1)
-            while k > 0 and back[nearest[k - 1]] > back[b]:
-                nearest[k] = nearest[k - 1]
+            while k > 0 and ease[dearest[k - 1]] > ease[b]:
+                dearest[k] = dearest[k - 1]
                 k -= 1
-            nearest[k] = b
+            dearest[k] = b
         if n_ahead > capacity:  # one of them must stay behind: the first that does
             for count in range(capacity + 1):
                 child = new_node(nodes, counts, free)
                 _copy(nodes, node, child)
                 for k in range(count):
-                    put(nodes.inside[child], nearest[k])
-                put(nodes.behind[child], nearest[count])
+                    put(nodes.inside[child], dearest[k])
+                put(nodes.behind[child], dearest[count])
                 push(nodes, heap, counts, child)
             return False
     if n_w == negatives:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -25,19 +25,27 @@ def front_figure(points: Sequence[FrontPoint], style: Style = LIGHT, **look: Any
 
 
 def front_spec(
-    points: Sequence[FrontPoint], style: Style = LIGHT, *, epsilon: float, norm: str = "ℓ2", height: int = 460
+    points: Sequence[FrontPoint],
+    style: Style = LIGHT,
+    *,
+    epsilon: float,
+    norm: str = "ℓ2",
+    height: int = 460,
+    places: Mapping[str, int] | None = None,
 ) -> Trace:
     """A mark for each model: clean error to the right, robust error at ε upwards; nearer to the corner is better.
 
     Models of one method share colour and shape and are joined by a line in the order of their target radius. Filled
-    marks are on the front: no other model has less of one error without more of the other.
+    marks are on the front: no other model has less of one error without more of the other. `places` choose colour and
+    shape by label; by default they are counted.
     """
     labels = list(dict.fromkeys(point.label for point in points))
     best = dict(zip((id(point) for point in points), on_front(points), strict=True))
     traces = []
     for place, label in enumerate(labels):
         mine = sorted((p for p in points if p.label == label), key=lambda p: p.target_radius or 0.0)
-        colour, symbol = colour_of(style, place), symbol_of(place)
+        mark = place if places is None else places[label]
+        colour, symbol = colour_of(style, mark), symbol_of(mark)
         traces.append(
             {
                 "type": "scatter",

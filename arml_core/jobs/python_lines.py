@@ -17,15 +17,18 @@ TRAINING_ROWS = "X_train, y_train = data.X_train, data.y_train"
 MODULES = {
     "arml_core.comparison": ("alone", "join"),
     "arml_core.cross_fitting": ("cross_fit",),
+    "arml_core.curves": ("front_point",),
     "arml_core.datasets": ("read_dataset",),
     "arml_core.datasets.table": ("apply_layout", "layout_of", "read_table", "select"),
     "arml_core.figures": ("RobustLine", "curves_figure", "hand_made_components", "style_for", "verdicts_table"),
+    "arml_core.figures.front": ("front_figure", "front_table"),
     "arml_core.figures.metric": ("anatomy", "ignored_words", "matrix_figure"),
     "arml_core.jobs": ("Client",),
     "arml_core.learners.registry": ("get_learner",),
     "arml_core.learners.storage": ("load_metric",),
     "arml_core.references": ("KMeansPrototypes", "RobustPrototypes"),
     "arml_core.references.registry": ("get_reference_learner",),
+    "arml_core.report": ("reference_cells",),
     "arml_core.results": ("shipped",),
     "operator": ("attrgetter",),
 }

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..device import resolve_device
 from ..learners.checks import check_int, check_rank, draw_seed, initial_components
 from ..learners.precision import choose_dtype
 from ..metric import Metric
-from ..progress import Callback
-from .base import Codes, Features, LearnedReferences, ReferenceLearner
+from .base import Codes, Features
 from .kmeans import class_centres
-from .training import PrototypeTraining
+from .training import PrototypeLearner, PrototypeTraining
 
 
-class GMLVQ(ReferenceLearner):
+class GMLVQ(PrototypeLearner):
     """Prototypes W and a metric M = GᵀG that minimise the mean over the training rows of (d⁺ - d⁻) / (d⁺ + d⁻).
 
     d⁺ is a row's squared distance to the nearest prototype of its class, d⁻ to the nearest of the other classes: the
@@ -65,37 +62,7 @@ class GMLVQ(ReferenceLearner):
         self.device = device
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        callback: Callback | None = None,
-        metric: Any = None,
-        resume: Mapping[str, NDArray[Any]] | None = None,
-    ) -> Self:
-        """Learn points and metric; see :meth:`ReferenceLearner.fit`. `metric` must be None.
-
-        ``info["state"]()`` gives the callback plain arrays with which a later call goes on: `resume` takes them, and
-        with the same data, parameters and device the result is the same to the last bit as without the break.
-        """
-        return self._fit(X, y, metric, lambda data, codes, given: self._learn(data, codes, given, callback, resume))
-
-    def _learn(
-        self,
-        X: Features,
-        codes: Codes,
-        metric: Metric,
-        callback: Callback | None,
-        resume: Mapping[str, NDArray[Any]] | None = None,
-    ) -> LearnedReferences:
-        run = self._training(X, codes)
-        if resume is not None:
-            run.restore(resume)
-        history = run.train(callback)
-        points, point_codes, learned = run.references()
-        return LearnedReferences(points, point_codes, learned.components, history)
-
-    def _training(self, X: Features, codes: Codes) -> _Descent:
+    def _training(self, X: Features, codes: Codes, metric: Metric) -> _Descent:
         seed = draw_seed(self.random_state)
         start = initial_components(None, X, check_rank(self.n_components, X.shape[1]))
         points, point_codes = class_centres(X, codes, self.n_prototypes, Metric.from_components(start), seed)

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..device import resolve_device
 from ..learners.checks import check_choice, check_int, check_rank, check_real, draw_seed, initial_components
-from ..learners.precision import choose_dtype, to_numpy
+from ..learners.precision import choose_dtype
 from ..metric import Metric
 from ..numerics.arrays import FloatArray
-from ..progress import Callback
 from ..threat import ThreatModel, dual_norm
-from .base import Codes, Features, LearnedReferences, ReferenceLearner
+from .base import Codes, Features
 from .deciding_triplets import DecidingTriplets, triplet_radii
 from .image_shifts import shifted
 from .kmeans import class_centres
-from .training import PrototypeTraining
+from .training import PrototypeLearner, PrototypeTraining
 
 METRICS = ("learned", "euclidean")
 METRIC_EVERY = 5  # steps
@@ -31,7 +28,7 @@ RADIUS_QUANTILE = 0.9
 JUDGED_ROWS = 5_000  # rows that the automatic radius looks at
 
 
-class RobustPrototypes(ReferenceLearner):
+class RobustPrototypes(PrototypeLearner):
     """Prototypes W, and a metric M = GᵀG, that minimise the mean over the training rows of [ρ - r(x)]₊.
 
     r(x) = min_j max_i ε̃(w_i, w_j, x) is the radius that Theorem 1 certifies for one neighbour: w_i are the prototypes
@@ -89,37 +86,6 @@ class RobustPrototypes(ReferenceLearner):
     def learns_its_metric(self) -> bool:
         return check_choice("metric", self.metric, METRICS) == "learned"
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        callback: Callback | None = None,
-        metric: Any = None,
-        resume: Mapping[str, NDArray[Any]] | None = None,
-    ) -> Self:
-        """Learn points and metric; see :meth:`ReferenceLearner.fit`.
-
-        ``info["state"]()`` gives the callback plain arrays with which a later call goes on: `resume` takes them, and
-        with the same data, parameters and device the result is the same to the last bit as without the break.
-        """
-        return self._fit(X, y, metric, lambda data, codes, given: self._learn(data, codes, given, callback, resume))
-
-    def _learn(
-        self,
-        X: Features,
-        codes: Codes,
-        metric: Metric,
-        callback: Callback | None,
-        resume: Mapping[str, NDArray[Any]] | None = None,
-    ) -> LearnedReferences:
-        run = self._training(X, codes, metric)
-        if resume is not None:
-            run.restore(resume)
-        history = run.train(callback)
-        self.radius_ = run.radius
-        components = to_numpy(run.g) if run.learns_metric and run.g is not None else None
-        return LearnedReferences(to_numpy(run.w), run.w_codes, components, history)
-
     def _training(self, X: Features, codes: Codes, metric: Metric) -> _Training:
         seed = draw_seed(self.random_state)
         learned = self.learns_its_metric
@@ -153,6 +119,9 @@ class RobustPrototypes(ReferenceLearner):
         )
         run.radius = self._target_radius(run, *class_centres(X, codes, START_CENTRES, metric, seed))
         return run
+
+    def _trained(self, run: _Training) -> None:
+        self.radius_ = run.radius
 
     def _image_shape(self, n_features: int) -> tuple[int, int] | None:
         if not self.shifts:

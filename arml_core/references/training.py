@@ -6,11 +6,11 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..learners.precision import to_numpy
@@ -18,7 +18,7 @@ from ..metric import Metric
 from ..numerics.arrays import FloatArray
 from ..progress import Callback, report
 from .adam_steps import AdamSteps, spread_within_classes
-from .base import Codes
+from .base import Codes, Features, LearnedReferences, ReferenceLearner
 
 BATCH = 500
 FEWEST_STEPS = 600
@@ -110,3 +110,45 @@ class PrototypeTraining:
             self.history = {name: np.array(state[f"history_{name}"]).tolist() for name in names}
         except (KeyError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(f"the saved state is not one of this training: {error}") from error
+
+
+class PrototypeLearner(ReferenceLearner):
+    """A learner of references by a :class:`PrototypeTraining`, which a later call can go on with."""
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        callback: Callback | None = None,
+        metric: Any = None,
+        resume: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Self:
+        """Learn points and metric; see :meth:`ReferenceLearner.fit`.
+
+        ``info["state"]()`` gives the callback plain arrays with which a later call goes on: `resume` takes them, and
+        with the same data, parameters and device the result is the same to the last bit as without the break.
+        """
+        return self._fit(X, y, metric, lambda data, codes, given: self._learn(data, codes, given, callback, resume))
+
+    def _learn(
+        self,
+        X: Features,
+        codes: Codes,
+        metric: Metric,
+        callback: Callback | None,
+        resume: Mapping[str, NDArray[Any]] | None = None,
+    ) -> LearnedReferences:
+        run = self._training(X, codes, metric)
+        if resume is not None:
+            run.restore(resume)
+        history = run.train(callback)
+        self._trained(run)
+        points, point_codes, learned = run.references()
+        return LearnedReferences(points, point_codes, learned.components if run.learns_metric else None, history)
+
+    @abstractmethod
+    def _training(self, X: Features, codes: Codes, metric: Metric) -> PrototypeTraining:
+        """The training at its start; `metric` is the one it is learned under if it learns none."""
+
+    def _trained(self, run: Any) -> None:
+        """Keep what else a finished training tells."""

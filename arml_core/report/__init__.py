@@ -12,6 +12,7 @@ from .certified_table import (
 )
 from .export import changed_csv, verdict_csv
 from .html import html_report
+from .reference_cells import ReferenceCells, reference_cells
 from .summary import (
     Histogram,
     count_verdicts,
@@ -25,6 +26,7 @@ __all__ = [
     "Change",
     "Flips",
     "Histogram",
+    "ReferenceCells",
     "alone_words",
     "changed_csv",
     "changes_of",
@@ -34,6 +36,7 @@ __all__ = [
     "largest_finite_radius",
     "measured_in",
     "radius_histogram",
+    "reference_cells",
     "step_alone",
     "suggested_radius",
     "verdict_csv",

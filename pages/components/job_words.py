@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from arml_core.jobs import Client, JobStatus
+from arml_core.jobs import Client, JobStatus, RunSpec
 from arml_core.jobs.learners import offered
 from arml_core.jobs.spec import GIVEN
 from arml_core.jobs.titles import metric_title
@@ -46,7 +46,14 @@ def interrupted(job: JobStatus) -> bool:
 
 def step_word(job: JobStatus) -> str:
     """What the progress of a training counts."""
-    return "epoch" if job.content.get("learner") == "arml" else "iteration"
+    entry = offered(str(job.content.get("learner")))
+    return "epoch" if entry is not None and any(p.name == "n_epochs" for p in entry.parameters) else "iteration"
+
+
+def word_for_model(job: JobStatus) -> str:
+    """What a training finds: a metric, or references."""
+    content = job.content
+    return RunSpec("", str(content.get("learner", GIVEN)), dict(content.get("parameters", {}))).role
 
 
 def name_of(job: JobStatus) -> str:
@@ -141,9 +148,11 @@ def state_words(job: JobStatus, held: bool = False) -> str:
             f"The process that ran this {what} is gone. {sentence(job.note or job.reason)} “Retry” takes it up again."
         )
     if job.content.get("learner") == GIVEN:
+        if word_for_model(job) == "references":
+            return "References from elsewhere. Evaluate them below; then they can be compared with others."
         return "A metric from elsewhere. Evaluate it below; then it can be compared with others."
     return (
-        f"{took_words(job).capitalize()}.{note} Evaluate it below or download the metric. "
+        f"{took_words(job).capitalize()}.{note} Evaluate it below or download the {word_for_model(job)}. "
         "Once evaluated, it can be compared with others."
     )
 

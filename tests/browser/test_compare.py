@@ -64,7 +64,7 @@ def cells(page: Any, column: str, index: int = 0) -> dict[str, str]:
     rows = [
         [text.strip() for text in row.locator("th, td").all_inner_texts()] for row in found.locator("tbody tr").all()
     ]
-    return {row[head.index("Metric")]: row[head.index(column)].removesuffix("★").strip() for row in rows}
+    return {row[head.index("Model")]: row[head.index(column)].removesuffix("★").strip() for row in rows}
 
 
 def radius_to(page: Any, key: str, presses: int) -> float:
@@ -105,6 +105,19 @@ def test_it_opens_on_results_that_ship_with_the_engines_numbers(open_page) -> No
         assert trace(page, 0, f"{title}, empirical") is not None
         assert trace(page, 0, f"{title}, paper, certified") is not None
     assert page.get_by_text("reached: White-box attack").first.is_visible()
+
+
+def test_the_front_has_a_mark_for_each_metric_that_moves_with_the_radius(open_page) -> None:
+    page = open_page("/compare?data=splice&k=1&eps=0.2")
+    page.get_by_text("The price of robustness").click()
+    page.get_by_text("Nearer to the lower left corner").wait_for(timeout=PATIENCE)
+    settle(page)
+    (exact,) = [e for e in shipped() if (e.dataset, e.run.learner, e.spec.method) == ("splice", "arml", "exact")]
+    for eps in (0.2, 0.1):
+        page = open_page(f"/compare?view=front&data=splice&k=1&eps={eps}")
+        drawn = trace(page, 0, "ARML")
+        np.testing.assert_allclose(drawn["x"], [np.mean(~exact.radii.correct)])
+        np.testing.assert_allclose(drawn["y"], [arml.robust_error(exact.radii.lower, eps)])
 
 
 def test_the_radius_changes_marks_bars_and_table(open_page) -> None:

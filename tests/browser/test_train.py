@@ -133,7 +133,7 @@ def test_a_finished_training_is_evaluated_with_the_engines_numbers_and_its_metri
     shown = page.get_by_test_id("stMetricValue").all_inner_texts()
     assert shown[:2] == [f"{1 - certified.correct.mean():.3f}", radius_down(mean_radius(certified.lower))]
 
-    page.get_by_text("Upload a metric from elsewhere").click()
+    page.get_by_text("Upload a metric or references from elsewhere").click()
     page.get_by_text("It has 13 features.").wait_for(timeout=PATIENCE)
     page.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(tmp_path / "metric.npz")
     page.get_by_label("Name", exact=True).fill("From elsewhere")

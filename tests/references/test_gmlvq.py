@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import arml_core as arml
 from arml_core import GMLVQ, KMeansPrototypes, MahalanobisKNN
+from arml_core.metric import Metric
 from arml_core.references.gmlvq import relative_distances
 from tests.learners.data import blobs, noisy
 
@@ -22,7 +23,7 @@ def plain_cost(X, y, W, c, G):
 
 
 def run_of(X, y, **parameters):
-    return GMLVQ(random_state=0, device="cpu", **parameters)._training(X, y)
+    return GMLVQ(random_state=0, device="cpu", **parameters)._training(X, y, Metric.identity(X.shape[1]))
 
 
 @pytest.mark.parametrize("rank", [None, 2])

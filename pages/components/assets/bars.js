@@ -13,8 +13,13 @@ function widthOf(text, size, family) {
 }
 
 function cutTo(text, room, size, family) {
-  let kept = text;
-  while (kept.length > 1 && widthOf(kept, size, family) > room) kept = `${kept.slice(0, -2)}…`;
+  // what follows the last dot tells one run from another, and stays
+  const dot = text.lastIndexOf(' · '), tail = dot < 0 ? '' : text.slice(dot);
+  let head = dot < 0 ? text : text.slice(0, dot), kept = text;
+  while (head.length > 1 && widthOf(kept, size, family) > room) {
+    head = head.slice(0, -1);
+    kept = `${head}…${tail}`;
+  }
   return kept;
 }
 

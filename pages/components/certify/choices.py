@@ -11,13 +11,15 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from arml_core.certificates import METHODS
+from arml_core.cross_fitting import DEFAULT_FOLDS
 from arml_core.datasets.scaling import ScalingKind
 from arml_core.datasets.table.encoding import text_encoding
-from arml_core.learners.registry import LEARNERS, LearnerEntry
+from arml_core.learners.registry import LearnerEntry
 from arml_core.vocabulary import NORMS, VERDICTS
 
 from ..address import Choices, flag, one_of, real, several_of, whole
 from ..bound_widgets import BoundWidgets
+from .models import MODELS
 from .samples import SAMPLES
 
 STEPS = ("rows", "columns", "metric")
@@ -31,6 +33,7 @@ _FILE = re.compile("|".join(["[0-9a-f]{64}", *SAMPLES]))
 _JOB = re.compile(r"[0-9a-f]{32}")
 LONGEST_JSON = 20_000
 LARGEST_SETTING = 10**9
+MOST_FOLDS = 50
 MOST_SEARCHES = 5
 """Searches beside the first certificate that a view holds."""
 SETS_UNITS = {"mode", "file", "run", "scaling", "size", "costs", "norm"}
@@ -62,6 +65,7 @@ class CertifyView:
     metric: str = "euclidean"
     params: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
+    folds: int = DEFAULT_FOLDS
     k: int = 1
     norm: str = "l2"
     method: str = "auto"
@@ -183,7 +187,7 @@ def _params(text: str) -> dict[str, Any]:
     """A reader of a learner's parameters: each must be one that some learner takes."""
     found = _json(lambda value: value)(text)
     for name, value in found.items():
-        if not any(_takes(entry, name, value) for entry in LEARNERS.values()):
+        if not any(_takes(entry, name, value) for entry in MODELS.values()):
             raise ValueError(f"no method takes '{name[:24]}' with this value")
     return found
 
@@ -200,9 +204,13 @@ def _takes(entry: LearnerEntry, name: str, value: Any) -> bool:
 
 
 def parameters_of(view: CertifyView) -> dict[str, Any]:
-    """Of the chosen parameters those that the chosen learner takes; the rest are its defaults."""
-    entry = LEARNERS[view.metric]
-    return {name: value for name, value in view.params.items() if _takes(entry, name, value)}
+    """Of the chosen parameters those that the chosen learner takes; the rest are its defaults.
+
+    A learner that places points for a norm does so for the one that a change is measured in.
+    """
+    entry = MODELS[view.metric]
+    found = {name: value for name, value in view.params.items() if _takes(entry, name, value)}
+    return {**found, "norm": view.norm} if _takes(entry, "norm", view.norm) else found
 
 
 def _written(value: Mapping[str, Any]) -> str:
@@ -222,9 +230,10 @@ READERS: dict[str, Callable[[str], Any]] = {
     "frozen": _names,
     "size": one_of(SIZES),
     "costs": _json(_cost),
-    "metric": one_of((*LEARNERS, "run")),
+    "metric": one_of((*MODELS, "run")),
     "params": _params,
     "seed": whole(0, 9999),
+    "folds": whole(2, MOST_FOLDS),
     "k": whole(1, 999),
     "norm": one_of(tuple(NORMS)),
     "method": one_of(("auto", *METHODS)),

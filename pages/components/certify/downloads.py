@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from arml_core import __version__
-from arml_core.jobs import EvaluationSpec, RunSpec
-from arml_core.learners.registry import LEARNERS
+from arml_core.jobs import EvaluationSpec
+from arml_core.jobs.learners import offered
 from arml_core.report import changed_csv, html_report, verdict_csv
 from arml_core.vocabulary import verdicts_at
 
@@ -18,6 +18,7 @@ from ..address import link_to
 from ..formula import show_formula
 from ..on_demand import on_demand
 from .choices import CHOICES, CertifyView
+from .models import MODELS, NOT_COUNTED, cross_words
 from .prepare import PreparedTable, frozen_columns, known_options
 from .results import CertifyJobs, Results
 from .snippet import python_lines
@@ -39,13 +40,14 @@ def show_downloads(
     """Buttons; a file is made when it is asked for."""
     title = title_of(sources)
     name = title.rsplit(".", 1)[0] or "file"
+    wrong = "how many wrong training rows could change it, " if prepared.gives == "metric" else ""
     with st.container(horizontal=True, key="cf_downloads"):
         _file_button(
             "All verdicts (CSV)",
             lambda: verdict_csv(results.with_training_rows().rows, radius, results.flips()[1]).encode("utf-8-sig"),
             f"{name}-verdicts.csv",
-            "Every row with its interval, its verdict at ε, how many wrong training rows could change it, and the "
-            "change that flips it. Safe in a spreadsheet.",
+            f"Every row with its interval, its verdict at ε, {wrong}and the change that flips it. Safe in a "
+            "spreadsheet.",
             key="cf_verdicts_csv",
         )
         _file_button(
@@ -79,6 +81,8 @@ def report_text(
     for loaded in (sources.reference, sources.query):
         problems += [] if loaded is None else loaded.problems.notes
     notes = [problem.message for problem in problems]
+    if work.model.gives != "metric":
+        notes.append(NOT_COUNTED[work.model.gives])
     if len(rows) < results.planned:
         notes.append(f"Only {len(rows):,} of {results.planned:,} rows were finished when this report was made.")
     return html_report(title_of(sources), rows, radius, flips, settings_of(view, sources, prepared, work), notes)
@@ -90,19 +94,18 @@ def settings_of(
     """How the verdicts came about, name and value."""
     assert prepared.dataset is not None
     assert prepared.layout is not None
-    how = "each row against all the others (leave-one-out)" if prepared.leave_one_out else "query rows against these"
-    metric = work.run.title if "run" in (view.mode, view.metric) else LEARNERS[view.metric].title
+    title = work.run.title if "run" in (view.mode, view.metric) else MODELS[view.metric].title
     spec = work.spec
     frozen = frozen_columns(view, prepared.layout)
     encoded = [column.name for column in prepared.layout.columns if column.categories is not None]
     return [
         *_files(view, sources),
-        ("Rows that vote", f"{len(prepared.dataset.y_train):,}, {how}"),
+        _judged(prepared, work),
         *_roles(view, sources),
         ("Features", ", ".join(prepared.dataset.feature_names)),
         *([("Encoded as categories", ", ".join(encoded))] if encoded else []),
         ("Scaling", prepared.dataset.scaling.kind),
-        ("Metric", metric),
+        ("Metric" if prepared.gives == "metric" else "References", title),
         *_training(work),
         ("Neighbours", f"K = {spec.n_neighbors}"),
         ("Change", spec.threat.describe() + (f", frozen: {', '.join(frozen)}" if frozen else "")),
@@ -113,6 +116,18 @@ def settings_of(
         ("Certified", "the label" if spec.points.labels else "the classifier's own answer"),
         ("Made", f"{date.today().isoformat()}, ARML Explorer {__version__}"),
     ]
+
+
+def _judged(prepared: PreparedTable, work: CertifyJobs) -> tuple[str, str]:
+    """Who votes, and how the rows are kept apart from what taught the model."""
+    assert prepared.dataset is not None
+    n = f"{len(prepared.dataset.y_train):,}"
+    if prepared.cross_fitted:
+        return ("Rows that teach", f"{n}. {cross_words(work.spec.points, work.model)}")
+    if prepared.gives != "metric":
+        return ("Rows that teach", f"{n}; the query rows are only asked")
+    how = "each row against all the others (leave-one-out)" if prepared.leave_one_out else "query rows against these"
+    return ("Rows that vote", f"{n}, {how}")
 
 
 def _method(spec: EvaluationSpec) -> str:
@@ -152,11 +167,11 @@ def _written(options: Mapping[str, Any]) -> str:
 
 
 def _training(work: CertifyJobs) -> list[tuple[str, str]]:
-    """The parameters of the metric's learner, defaults too, and its seed; a metric from elsewhere has its hash."""
-    spec = work.run.spec
-    assert isinstance(spec, RunSpec)
+    """The parameters of the learner, defaults too, and its seed; a model from elsewhere has its hash."""
+    spec = work.model
     found = [(name, str(value)) for name, value in spec.parameters.items()]
-    if spec.learner in LEARNERS and LEARNERS[spec.learner].seeded:
+    entry = offered(spec.learner)
+    if entry is not None and entry.seeded:
         found.append(("seed", str(spec.seed)))
     return [("Parameters", ", ".join(f"{name} = {value}" for name, value in found))] if found else []
 

@@ -1,4 +1,4 @@
-"""Step 3: the metric, the neighbours, the length of a change, and the certificate."""
+"""Step 3: the metric or the references, the neighbours, the length of a change, and the certificate."""
 
 from __future__ import annotations
 
@@ -9,17 +9,28 @@ import streamlit as st
 from arml_core.certificates import METHODS
 from arml_core.comparison import CERTIFICATES
 from arml_core.datasets.table import Remedy
-from arml_core.learners.registry import LEARNERS, Parameter
+from arml_core.jobs import RunSpec
+from arml_core.learners.registry import AUTO, Parameter
 from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, parameter_label, verdicts_at
 
 from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
 from ..visitor import write_client
-from .choices import LARGEST_RADIUS, WIDGETS, CertifyView, current, parameters_of, update_inputs
+from .choices import (
+    LARGEST_RADIUS,
+    LARGEST_SETTING,
+    MOST_FOLDS,
+    WIDGETS,
+    CertifyView,
+    current,
+    parameters_of,
+    update_inputs,
+)
 from .files import clean_title
-from .prepare import PreparedTable, method_of, neighbour_problems, threat_of
+from .models import MODELS, VOTERS, cross_words, model_title
+from .prepare import PreparedTable, method_of, neighbour_problems, points_of, references_refused, threat_of
 from .problems import show_problems
-from .saved_runs import pick_run, saved_runs
+from .saved_runs import gives_metric, pick_run, saved_runs
 from .start import REFUSED, start
 
 METHOD_TITLES = {
@@ -31,7 +42,7 @@ UPLOAD_REFUSED = "cf_refused_metric"
 
 def summary(view: CertifyView, n_rows: int) -> str:
     """The step in a few words, for its heading."""
-    metric = "the run's metric" if "run" in (view.mode, view.metric) else LEARNERS[view.metric].title
+    metric = "the saved run's" if "run" in (view.mode, view.metric) else MODELS[view.metric].title
     method = method_of(view, n_rows)
     decided = f", {verdicts_at((view.at,))}" if method == "search" and view.at is not None else ""
     return f"{metric}, K = {view.k}, {norm_name(view.norm)}, {method}{decided}"
@@ -51,7 +62,7 @@ def show_metric_step(view: CertifyView, prepared: PreparedTable) -> None:
             999,
             key=WIDGETS.key("k", view.k),
             on_change=_set_k,
-            help="How many nearest rows vote. The smallest class number wins a tied vote.",
+            help=f"How many nearest {VOTERS[prepared.gives]} vote. The smallest class number wins a tied vote.",
         )
     with columns[2]:
         WIDGETS.selectbox(
@@ -66,7 +77,7 @@ def show_metric_step(view: CertifyView, prepared: PreparedTable) -> None:
     if view.metric == "run" and view.mode != "run":
         _show_saved_metrics(view, prepared)
     elif view.mode != "run":
-        _show_parameters(view)
+        _show_parameters(view, prepared)
     if prepared.rows.y is not None:
         WIDGETS.segmented_control(
             "What must not change?",
@@ -97,7 +108,11 @@ def _is_allowed(view: CertifyView, prepared: PreparedTable) -> bool:
         words = str(reason)
         st.error(escaped(words[:1].upper() + words[1:] + "."))
         return False
-    if view.metric == "run" and view.mode != "run" and not view.run:
+    if view.metric == "run" and view.mode != "run" and not _is_metric(view.run):
+        return False
+    refused = references_refused(view, prepared)
+    if refused:
+        st.error(escaped(refused))
         return False
     found = neighbour_problems(view, prepared)
     show_problems(found, "metric", lambda remedy: None)
@@ -107,6 +122,17 @@ def _is_allowed(view: CertifyView, prepared: PreparedTable) -> bool:
                 key = f"cf_k_{'_'.join(remedy.options)}"
                 st.button(escaped(remedy.words), key=key, on_click=_mend, args=(remedy,))
     return not found
+
+
+def _is_metric(run: str) -> bool:
+    """Whether a saved run is chosen whose metric can be put to the rows of a file."""
+    if run and not gives_metric(run):
+        st.error(
+            "This run has learned prototypes, and these rows may have taught them. Certify a query file with it (step "
+            "1, “A saved run and a query file”), or choose prototypes as the model here: they are then cross-fitted."
+        )
+        return False
+    return bool(run)
 
 
 def _mend(remedy: Remedy) -> None:
@@ -124,22 +150,17 @@ def _set_k() -> None:
 
 def _show_metric(view: CertifyView) -> None:
     if view.mode == "run":
-        st.text_input("Metric", "That of the saved run", disabled=True, key="cf_metric_of_run")
+        st.text_input("Model", "That of the saved run", disabled=True, key="cf_metric_of_run")
         return
     WIDGETS.selectbox(
-        "Metric",
+        "Model",
         "metric",
         view.metric,
-        {name: _metric_title(name) for name in (*LEARNERS, "run")},
+        {name: model_title(name) for name in (*MODELS, "run")},
         {"params": {}},
-        help="How near two rows are. A metric can be trained here so that small changes flip fewer rows.",
+        help="What a row is compared with, and how. A metric says how near two rows are; prototypes are a few learned "
+        "points that stand for all rows. Both can be trained here so that small changes flip fewer rows.",
     )
-
-
-def _metric_title(name: str) -> str:
-    if name == "run":
-        return "A saved or uploaded metric"
-    return "Euclidean (nothing to train)" if name == "euclidean" else f"{LEARNERS[name].title} (trained on these rows)"
 
 
 def _show_method(view: CertifyView, n_rows: int) -> None:
@@ -184,9 +205,9 @@ def _show_search(view: CertifyView) -> None:
         )
 
 
-def _show_parameters(view: CertifyView) -> None:
+def _show_parameters(view: CertifyView, prepared: PreparedTable) -> None:
     """The parameters people change; the rest is on the Train page."""
-    entry = LEARNERS[view.metric]
+    entry = MODELS[view.metric]
     common = [parameter for parameter in entry.parameters if not parameter.advanced]
     if entry.name == "euclidean":
         return
@@ -194,41 +215,69 @@ def _show_parameters(view: CertifyView) -> None:
     with st.container(horizontal=True):
         for parameter in common:
             _show_parameter(view, parameter)
-        if entry.seeded:
+        if prepared.cross_fitted:
+            st.number_input(
+                "Folds",
+                2,
+                MOST_FOLDS,
+                **WIDGETS.bind("folds", view.folds),
+                help="The rows are dealt into so many parts; each part is answered by what the others teach.",
+                width=160,
+            )
+        if entry.seeded or prepared.cross_fitted:
             st.number_input("Seed", 0, 9999, **WIDGETS.bind("seed", view.seed), width=160)
+    if prepared.cross_fitted:
+        assert prepared.dataset is not None
+        run = RunSpec(prepared.dataset.fingerprint, view.metric, parameters_of(view), view.seed)
+        st.caption(cross_words(points_of(view, prepared), run))
 
 
 def _show_parameter(view: CertifyView, parameter: Parameter) -> None:
     value = parameters_of(view).get(parameter.name, parameter.default)
+    label, name = parameter_label(parameter.name), f"param_{parameter.name}"
+    shared: dict[str, Any] = {
+        "on_change": _set_parameter,
+        "args": (parameter.name,),
+        "help": parameter.help,
+        "width": 180,
+    }
+    if parameter.kind == "choice":
+        st.selectbox(label, parameter.choices, key=WIDGETS.key(name, value), **shared)
+        return
     whole = parameter.kind == "int"
     kind = int if whole else float
+    empty = value is None or (parameter.automatic and value == AUTO)
     st.number_input(
-        parameter_label(parameter.name),
+        label,
         min_value=kind(parameter.low),
-        max_value=None if parameter.high is None else kind(parameter.high),
+        max_value=kind(LARGEST_SETTING if parameter.high is None else parameter.high),
         step=1 if whole else 0.1,
-        key=WIDGETS.key(f"param_{parameter.name}", value if value is None else kind(value)),
-        on_change=_set_parameter,
-        args=(parameter.name,),
-        help=parameter.help,
-        width=180,
+        key=WIDGETS.key(name, None if empty else kind(value)),
+        placeholder="automatic" if parameter.optional or parameter.automatic else None,
+        **shared,
     )
 
 
 def _set_parameter(name: str) -> None:
     view = current()
-    default: Any = LEARNERS[view.metric].parameter(name).default
+    default: Any = MODELS[view.metric].parameter(name).default
     value = WIDGETS.value(f"param_{name}")
     params = {key: kept for key, kept in view.params.items() if key != name}
     update_inputs(params={**params, **({} if value is None or value == default else {name: value})})
 
 
 def _show_saved_metrics(view: CertifyView, prepared: PreparedTable) -> None:
-    """Runs of this visitor and of public datasets, or M from a file."""
-    runs = saved_runs()
+    """Runs of this visitor and of public datasets that learned a metric alone, or M from a file."""
+    runs = saved_runs("metric")
     left, right = st.columns(2, gap="medium")
     with left:
-        pick_run("Saved metric", runs, view, "It must have been made for the same features in the same order.")
+        pick_run(
+            "Saved metric",
+            runs,
+            view,
+            "It must have been made for the same features in the same order. Saved prototypes go with a query file: "
+            "step 1, “A saved run and a query file”.",
+        )
     with right:
         st.file_uploader(
             "… or upload M (.npz or .csv, a square matrix for the scaled features)",

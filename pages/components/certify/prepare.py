@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 import arml_core as arml
+from arml_core.cross_fitting import assign_folds
 from arml_core.datasets import Dataset
 from arml_core.datasets.scaling import ScalingKind
 from arml_core.datasets.table import (
@@ -24,12 +25,14 @@ from arml_core.datasets.table import (
     layout_of,
     select,
 )
-from arml_core.jobs import EvaluationSpec, PointsSpec
+from arml_core.jobs import EvaluationSpec, PointsSpec, RunSpec
 from arml_core.jobs.uploads import points_content
+from arml_core.learners.registry import Gives
 
 from ..visitor import read_client
-from .choices import CertifyView
+from .choices import CertifyView, parameters_of
 from .files import KEPT_FILES, KEPT_SECONDS, load
+from .models import MODELS, neighbours_refused, prototype_counts
 from .sources import Sources, usable
 
 SEARCHED_ROWS = 300
@@ -40,9 +43,11 @@ LOWER_ONLY = ("votes", "theorem1")
 
 @dataclass(frozen=True, eq=False)
 class PreparedTable:
-    """Reference rows (a dataset) and the rows to certify: the dataset's own (leave-one-out) or a query file's.
+    """Reference rows (a dataset) and the rows to certify: the dataset's own or a query file's.
 
-    What is None waits for the `problems` to be settled; `query_problems` are those of the query file.
+    The dataset's own rows are left out of their own vote (`leave_one_out`) or, where the model `gives` references,
+    answered by models learned without them (`cross_fitted`). What is None waits for the `problems` to be settled;
+    `query_problems` are those of the query file.
     """
 
     dataset: Dataset | None
@@ -51,6 +56,8 @@ class PreparedTable:
     leave_one_out: bool
     problems: Problems
     query_problems: Problems
+    gives: Gives = "metric"
+    cross_fitted: bool = False
 
     @property
     def ready(self) -> bool:
@@ -60,7 +67,7 @@ class PreparedTable:
 def prepare(view: CertifyView, sources: Sources) -> PreparedTable:
     """Choose columns of the files as asked; call it when `sources` are ready."""
     owner = read_client().visitor.tag
-    none = Problems()
+    none, gives = Problems(), gives_of(view, sources)
     dataset: Dataset | None = None
     layout: Layout | None = None
     if view.mode == "run":
@@ -73,11 +80,20 @@ def prepare(view: CertifyView, sources: Sources) -> PreparedTable:
             dataset = _dataset(view.file, owner, sources.reference.title, _key(view.read), _key(view.use), view.scaling)
             layout = data.layout
         if view.mode == "one":
-            return PreparedTable(dataset, layout, data, True, found, none)
+            crossed = gives != "metric"
+            return PreparedTable(dataset, layout, data, not crossed, found, none, gives, crossed)
     if layout is None or dataset is None or not usable(sources.query):
-        return PreparedTable(dataset, layout, None, False, found, none)
+        return PreparedTable(dataset, layout, None, False, found, none, gives)
     rows, more = _query(view.query, owner, _key(view.qread), _key(view.quse), layout.to_json())
-    return PreparedTable(dataset, layout, rows, False, found, more)
+    return PreparedTable(dataset, layout, rows, False, found, more, gives)
+
+
+def gives_of(view: CertifyView, sources: Sources) -> Gives:
+    """Whether the chosen model is a metric, learned references, or rows that are kept."""
+    if view.mode == "run":
+        spec = None if sources.run is None else sources.run.spec
+        return spec.gives if isinstance(spec, RunSpec) else "metric"
+    return "metric" if view.metric == "run" else MODELS[view.metric].gives
 
 
 def _key(options: Mapping[str, Any]) -> str:
@@ -157,8 +173,33 @@ def neighbour_problems(view: CertifyView, prepared: PreparedTable) -> Problems:
     assert dataset is not None
     assert rows is not None
     method = method_of(view, len(rows.X))
+    if prepared.gives == "references":
+        return Problems()
     found = check_neighbors(dataset.class_names, dataset.y_train, view.k, method, prepared.leave_one_out)
     return Problems(found)
+
+
+def references_refused(view: CertifyView, prepared: PreparedTable) -> str:
+    """A sentence on why learned references cannot be had or cannot vote as chosen; empty if they can."""
+    dataset, rows = prepared.dataset, prepared.rows
+    if prepared.gives == "metric":
+        return ""
+    assert dataset is not None
+    assert rows is not None
+    if prepared.cross_fitted:
+        try:
+            assign_folds(dataset.y_train, view.folds, view.seed)
+        except ValueError as reason:
+            return f"{str(reason)[:1].upper()}{str(reason)[1:]}."
+    if prepared.gives == "rows":
+        return ""
+    if view.mode == "run":
+        labels = read_client().run(view.run).reference_labels_
+        counts = np.bincount([] if labels is None else labels, minlength=dataset.n_classes)
+    else:
+        sizes = np.bincount(dataset.y_train, minlength=dataset.n_classes)
+        counts = prototype_counts(parameters_of(view), sizes, view.folds if prepared.cross_fitted else None)
+    return neighbours_refused(counts, view.k, method_of(view, len(rows.X)))
 
 
 @st.cache_resource(max_entries=8, ttl=KEPT_SECONDS, show_spinner=False)
@@ -173,6 +214,8 @@ def points_of(view: CertifyView, prepared: PreparedTable) -> PointsSpec:
     assert prepared.layout is not None
     assert prepared.rows is not None
     labels = view.labels and prepared.rows.y is not None
+    if prepared.cross_fitted:
+        return PointsSpec("cross", None, labels=labels, folds=view.folds, seed=view.seed)
     if prepared.leave_one_out:
         return PointsSpec("train", None, labels=labels)
     owner, layout = read_client().visitor.tag, prepared.layout.to_json()

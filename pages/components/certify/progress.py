@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from arml_core.jobs import EvaluationSpec, JobStatus, StoreError
-from arml_core.vocabulary import duration, verdicts_at
+from arml_core.jobs import EvaluationSpec, JobStatus, RunSpec, StoreError
+from arml_core.vocabulary import duration, percent, verdicts_at
 
 from ..job_words import interrupted, step_word, under_way
 from ..markdown import escaped
@@ -17,6 +17,8 @@ from .results import CertifyJobs, certify_jobs
 from .start import REFUSED, start
 
 TICK_SECONDS = 1.0
+LEARNING = {"references": "Learning the prototypes", "rows": "Choosing the rows to keep"}
+LEARNING_FOLDS = "Learning without each fold"
 PHASES = {"train": "Training the metric", "certify": "Certifying", "attack": "Looking for changes that flip a row"}
 
 
@@ -53,6 +55,8 @@ def _show_bars(prepared: PreparedTable, before: list[bool]) -> None:
 def phase_of(job: JobStatus) -> str:
     """What a job does; a search may be for the verdicts at some radii."""
     at = job.spec.at if isinstance(job.spec, EvaluationSpec) else None
+    if isinstance(job.spec, RunSpec) and job.spec.gives != "metric":
+        return LEARNING[job.spec.gives]
     return PHASES[job.kind] + ("" if at is None else f" ({verdicts_at(at)})")
 
 
@@ -65,6 +69,8 @@ def line_of(job: JobStatus) -> str:
         return f"{what}: waiting, place {job.position}" if job.position else f"{what}: waiting"
     if interrupted(job):
         return f"{what}: interrupted, it goes on by itself"
+    if job.state == "running" and job.phase == "training" and job.kind != "train":
+        return f"{LEARNING_FOLDS}: {percent(job.fraction)}"
     if job.state == "running" and job.total:
         unit = f"{step_word(job)}s" if job.kind == "train" else "rows"
         left = "" if job.seconds_left is None else f", about {duration(job.seconds_left)} left"

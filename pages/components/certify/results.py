@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 import arml_core as arml
+from arml_core.cross_fitting import CrossFitted
 from arml_core.datasets import Dataset
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, RunSpec
 from arml_core.jobs.uploads import model_digest
+from arml_core.neighbors.chosen import classifier_arguments
 from arml_core.radii import Radii
 from arml_core.report import CertifiedTable, Flips, counterfactuals
 
@@ -44,6 +47,12 @@ class CertifyJobs:
     @property
     def is_active(self) -> bool:
         return any(under_way(job) for job in self.jobs)
+
+    @property
+    def model(self) -> RunSpec:
+        """What was trained."""
+        assert isinstance(self.run.spec, RunSpec)
+        return self.run.spec
 
     @property
     def spec(self) -> EvaluationSpec:
@@ -117,17 +126,20 @@ def _metric_digest(run: str, owner: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The finished rows, how many there will be, and the way to check a change of theirs."""
+    """The finished rows, how many there will be, and the way to check a change of theirs.
+
+    Wrong training rows are not counted where references were learned from them.
+    """
 
     rows: CertifiedTable
     planned: int
     attacked: int
     predict: Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.intp]]
-    counting: Task
+    counting: Task | None
 
     def with_training_rows(self) -> Results:
         """The same once wrong training rows are counted, for what is taken away: it waits for the numbers."""
-        training = counted(self.counting, MOST_SECONDS)
+        training = None if self.counting is None else counted(self.counting, MOST_SECONDS)
         if self.rows.training is not None or training is None:
             return self
         return replace(self, rows=replace(self.rows, training=training.take(self.rows.radii.index)))
@@ -142,11 +154,16 @@ class Results:
 
 
 def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
-    """The rows that are finished, also while the work goes on; None if there are none or they do not fit the file."""
+    """The rows that are finished, also while the work goes on; None if there are none or they do not fit the file.
+
+    Cross-fitted rows come all at once: the models that check a change of theirs are there when the certificate is done.
+    """
     client, rows = read_client(), prepared.rows
     assert rows is not None
     assert prepared.layout is not None
     assert prepared.dataset is not None
+    if prepared.cross_fitted and work.certificate.state != "done":
+        return None
     found = _radii(client, work.certificate)
     if found is None or len(found) == 0 or int(found.index[-1]) >= len(rows.X):
         return None
@@ -168,18 +185,29 @@ def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
         adversarial=np.asarray(found.adversarial, dtype=np.float64),
         threat=work.spec.threat,
     )
+    if prepared.cross_fitted:
+        fitted = _cross_fitted(work.certificate.id, client.visitor.tag)
+        certified = CertifiedTable(prepared.layout, rows.X[at], rows.raw[at], rows.lines[at], labels, radii)
+        return Results(
+            certified, len(rows.X), attacked, lambda points, moved: _codes(fitted.predict(points, at[moved])), None
+        )
     knn = _classifier(work.run.id, work.spec.n_neighbors, client.visitor.tag, prepared.dataset)
-    key = (work.run.id, str(work.spec.n_neighbors), str(work.spec.points), client.visitor.tag)
-    counting = count_training_rows(knn, prepared, work.spec.points.labels, key)
-    training = counted(counting)
-    training = None if training is None else training.take(at)
+    counting = training = None
+    if prepared.gives == "metric":
+        key = (work.run.id, str(work.spec.n_neighbors), str(work.spec.points), client.visitor.tag)
+        counting = count_training_rows(knn, prepared, work.spec.points.labels, key)
+        training = counted(counting)
+        training = None if training is None else training.take(at)
     certified = CertifiedTable(prepared.layout, rows.X[at], rows.raw[at], rows.lines[at], labels, radii, training)
 
     def predict(points: NDArray[np.float64], moved: NDArray[np.intp]) -> NDArray[np.intp]:
-        exclude = at[moved] if prepared.leave_one_out else None
-        return np.asarray(knn.predict(points, exclude=exclude), dtype=np.intp)
+        return _codes(knn.predict(points, exclude=at[moved] if prepared.leave_one_out else None))
 
     return Results(certified, len(rows.X), attacked, predict, counting)
+
+
+def _codes(answers: NDArray[Any]) -> NDArray[np.intp]:
+    return np.asarray(answers, dtype=np.intp)
 
 
 def _radii(client: Client, job: JobStatus) -> Radii | None:
@@ -199,4 +227,11 @@ def _done(job: str, owner: str) -> Radii | None:
     hash_funcs={Dataset: lambda dataset: dataset.fingerprint},
 )
 def _classifier(run: str, k: int, owner: str, dataset: Dataset) -> arml.MahalanobisKNN:
-    return arml.MahalanobisKNN(k, metric=read_client().run(run)).fit(dataset.X_train, dataset.y_train)
+    model = read_client().run(run)
+    return arml.MahalanobisKNN(k, **classifier_arguments(model)).fit(dataset.X_train, dataset.y_train)
+
+
+@st.cache_resource(max_entries=KEPT_FILES, ttl=KEPT_SECONDS, show_spinner=False)
+def _cross_fitted(job: str, owner: str) -> CrossFitted:
+    """The models of a finished certificate, one for each fold; cached for each owner, as files are."""
+    return read_client().cross_fitted(job)

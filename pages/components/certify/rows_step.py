@@ -10,6 +10,7 @@ import streamlit as st
 from arml_core.datasets.table import MAX_BYTES, Problem
 from arml_core.datasets.table.problems import SEPARATOR_NAMES
 from arml_core.jobs import is_shared, upload_lifetime
+from arml_core.references.registry import REFERENCES
 
 from ..markdown import escaped
 from ..visitor import read_client
@@ -26,12 +27,17 @@ MODE_TITLES = {
     "two": "A reference and a query file",
     "run": "A saved run and a query file",
 }
+QUERY_WORDS = "Every row of the query file is certified; it needs no labels."
 MODE_WORDS = {
     "one": "Every row is certified against all the others: the row itself is left out of its own vote.",
-    "two": "The reference file holds the labelled rows that vote. Every row of the query file is certified; it needs "
-    "no labels.",
-    "run": "The rows that a metric was trained on vote. Every row of the query file is certified; it needs no labels.",
+    "two": f"The reference file holds the labelled rows that vote. {QUERY_WORDS}",
+    "run": f"The rows that a metric was trained on vote, or the prototypes of the run. {QUERY_WORDS}",
 }
+REFERENCE_WORDS = {
+    "one": "Every row is certified by a model that was learned from other rows only (cross-fitting).",
+    "two": f"The model is learned from the labelled rows of the reference file. {QUERY_WORDS}",
+}
+"""The same where references are learned (step 3)."""
 ENCODINGS = ("utf-8-sig", "cp1252", "latin-1", "cp1251", "shift_jis", "gb18030", "utf-16")
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -54,7 +60,8 @@ def _named(loaded: Loaded) -> str:
 def show_rows_step(view: CertifyView, sources: Sources, missing: dict[str, str]) -> None:
     """The mode, the files and what is wrong with them."""
     WIDGETS.segmented_control("What is certified against what?", "mode", view.mode, MODE_TITLES)
-    st.caption(MODE_WORDS[view.mode])
+    learned = view.metric in REFERENCES and view.mode in REFERENCE_WORDS
+    st.caption((REFERENCE_WORDS if learned else MODE_WORDS)[view.mode])
     if view.mode == "one":
         _show_slot("file", view, sources.reference, missing)
     elif view.mode == "two":

@@ -6,7 +6,8 @@ from datetime import datetime
 
 import streamlit as st
 
-from arml_core.jobs import JobStatus
+from arml_core.jobs import JobStatus, RunSpec, UnknownJob
+from arml_core.learners.registry import Gives
 
 from ..visitor import read_client
 from .choices import WIDGETS, CertifyView
@@ -14,9 +15,22 @@ from .choices import WIDGETS, CertifyView
 LISTED = 500
 
 
-def saved_runs() -> dict[str, JobStatus]:
-    """Trainings of this visitor and of public datasets, by id."""
-    return {job.id: job for job in read_client().list(("done",), LISTED, "train")}
+def saved_runs(gives: Gives | None = None) -> dict[str, JobStatus]:
+    """Trainings of this visitor and of public datasets, by id; all, or those that give a metric, references or rows."""
+    found = read_client().list(("done",), LISTED, "train")
+    return {job.id: job for job in found if gives is None or _gives(job) == gives}
+
+
+def gives_metric(run: str) -> bool:
+    """Whether a training has given a metric alone; also true of one that is not here, which is refused later."""
+    try:
+        return _gives(read_client().status(run)) == "metric"
+    except UnknownJob:
+        return True
+
+
+def _gives(job: JobStatus) -> Gives:
+    return job.spec.gives if isinstance(job.spec, RunSpec) else "metric"
 
 
 def pick_run(label: str, runs: dict[str, JobStatus], view: CertifyView, meaning: str | None = None) -> None:

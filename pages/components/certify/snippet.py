@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arml_core.jobs import EvaluationSpec, RunSpec
+from arml_core.jobs import EvaluationSpec
 from arml_core.jobs.python_lines import dataset_lines, keywords, script
 
 from .choices import CertifyView
@@ -16,7 +16,6 @@ from .sources import Sources
 def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
     """A script that runs as it stands in a folder with the files and prints each row's line, answer and interval."""
     spec, more = work.spec, []
-    left_out = ", exclude=exclude" if spec.points.part == "train" else ""
     if work.attack is not None:
         assert isinstance(work.attack.spec, EvaluationSpec)
         more.append(f"found = found.join({work.attack.spec.python()})")
@@ -24,14 +23,14 @@ def python_lines(view: CertifyView, sources: Sources, work: CertifyJobs) -> str:
     return script(
         [
             *_table_lines(view, sources, work),
-            f"metric = {_metric(view, work)}",
-            *spec.python_lines(),
+            _model_line(view, work),
+            *spec.python_lines(work.model.role),
             *spec.points.python_lines(),
             f"found = {spec.python()}",
             *more,
             "for line, answer, *interval in zip(rows.lines, found.predicted, found.lower, found.upper):",
             "    print(line, layout.class_names[answer], *interval)",
-            f"wrong = knn.certify_training(X, y{left_out}).to_frame()  # so many wrong training rows could change each",
+            *_training_lines(work),
         ]
     )
 
@@ -64,8 +63,15 @@ def _path(file: str, loaded: Loaded) -> str:
     return f"data/samples/{loaded.title}" if file in SAMPLES else loaded.title
 
 
-def _metric(view: CertifyView, work: CertifyJobs) -> str:
-    if "run" in (view.mode, view.metric):
-        return f"Client().run({work.run.id!r})"
-    assert isinstance(work.run.spec, RunSpec)
-    return work.run.spec.python()
+def _model_line(view: CertifyView, work: CertifyJobs) -> str:
+    if view.mode == "run" or view.metric == "run":
+        return f"{work.model.role} = Client().run({work.run.id!r})"
+    return work.model.python_line(work.spec.points)
+
+
+def _training_lines(work: CertifyJobs) -> list[str]:
+    """Wrong training rows, where the page counts them."""
+    if work.model.gives != "metric":
+        return []
+    left_out = ", exclude=exclude" if work.spec.points.part == "train" else ""
+    return [f"wrong = knn.certify_training(X, y{left_out}).to_frame()  # so many wrong training rows could change each"]

@@ -29,7 +29,7 @@ def show_steps(
         columns_step.show_columns_step(view, sources, prepared)
     if prepared.rows is None or not prepared.ready:
         return
-    with _step("metric", "3 · Metric", metric_step.summary(view, len(prepared.rows.X)), work is None):
+    with _step("metric", "3 · Model", metric_step.summary(view, len(prepared.rows.X)), work is None):
         metric_step.show_metric_step(view, prepared)
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import streamlit as st
 
 import arml_core as arml
+from arml_core.learners.registry import Gives
 from arml_core.vocabulary import TRAINING_ROWS_RULE
 
 from ..markdown import escaped
 from ..task_pool import Task, task_pool
+from .models import NOT_COUNTED
 from .prepare import PreparedTable
 
 PATIENCE = 0.4
@@ -50,9 +52,11 @@ def counted(task: Task, wait: float = 0.0) -> arml.TrainingChanges | None:
     return found if task.done and not task.problem else None
 
 
-def show_counting(task: Task, visitor: str) -> None:
-    """What the columns mean, or that they are still being counted."""
-    if task.done and not task.problem:
+def show_counting(task: Task | None, gives: Gives, visitor: str) -> None:
+    """What the columns mean, that they are still being counted, or why there are none."""
+    if task is None:
+        st.caption(NOT_COUNTED[gives])
+    elif task.done and not task.problem:
         st.caption(
             f"Wrong labels, rows removed, rows added: with fewer wrong training rows the answer stands. "
             f"{TRAINING_ROWS_RULE}"

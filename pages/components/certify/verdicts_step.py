@@ -41,6 +41,7 @@ from ..markdown import escaped
 from ..theme import current_style
 from ..visitor import read_client
 from .choices import DISPLAY_WIDGETS, LARGEST_RADIUS, CertifyView, update_display
+from .models import cross_words
 from .results import CertifyJobs, Results
 from .row_view import show_row
 from .start import UNDECIDABLE, decide
@@ -66,10 +67,12 @@ def show_verdicts(view: CertifyView, work: CertifyJobs, results: Results) -> Non
         view = replace(view, show="all")  # an older address: without labels no answer is wrong
     radius = _show_radius(view, results)
     _show_counts(results, radius)
+    if work.spec.points.part == "cross":
+        st.caption(cross_words(work.spec.points, work.model))
     _offer_decision(work, results, radius)
     table, detail = st.columns([1.1, 1], gap="large")
     with table:
-        order = _show_table(view, results, radius)
+        order = _show_table(view, work, results, radius)
     with detail:
         if len(order):
             show_row(results, _picked(view, results, order), work.decided_radii)
@@ -172,7 +175,7 @@ def _chosen(view: CertifyView, results: Results, radius: float) -> np.ndarray:
     return at[np.lexsort((rows.lines[at], sign * rows.radii.lower[at]))]
 
 
-def _show_table(view: CertifyView, results: Results, radius: float) -> np.ndarray:
+def _show_table(view: CertifyView, work: CertifyJobs, results: Results, radius: float) -> np.ndarray:
     rows = results.rows
     shown, order = st.columns([1.6, 1], gap="small", vertical_alignment="bottom")
     with shown:
@@ -219,7 +222,7 @@ def _show_table(view: CertifyView, results: Results, radius: float) -> np.ndarra
     st.caption(
         "Click a row to see what would flip it; click a column's name to sort by it; scroll sideways for the rest."
     )
-    show_counting(results.counting, read_client().visitor.tag)
+    show_counting(results.counting, work.model.gives, read_client().visitor.tag)
     return at
 
 

@@ -57,6 +57,11 @@ class ResolvedView:
     limit: str | None
     notices: tuple[str, ...]
 
+    @property
+    def own_keys(self) -> tuple[str, ...]:
+        """The chosen runs of the job store, as the address names them."""
+        return tuple(dict.fromkeys(run.key for runs in self.chosen.values() for run in runs if run.job is not None))
+
 
 def resolve(view: CompareView, catalogue: RunCatalogue) -> ResolvedView:
     """The datasets and runs that are meant, and the K, norm and limits: the visitor's, or the most telling ones."""

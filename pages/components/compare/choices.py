@@ -14,7 +14,9 @@ from ..bound_widgets import BoundWidgets
 from .catalogue import LISTED
 
 LIMITS = ("free", "box", "special")
+VIEWS = {"curves": "Every radius", "front": "The price of robustness"}
 HIDEABLE = (
+    "view",
     "data",
     "methods",
     "runs",
@@ -30,6 +32,7 @@ HIDEABLE = (
     "table",
     "export",
     "python",
+    "front",
 )
 MOST_NAMES = LISTED  # all that the page can offer: whatever it writes into the address can be read again
 _NAME = re.compile(r"[a-z0-9_.]{1,40}")
@@ -39,9 +42,11 @@ _NAME = re.compile(r"[a-z0-9_.]{1,40}")
 class CompareView:
     """Everything that decides the charts; None is the page's own choice.
 
+    `view` is "curves", or "front": every run by its clean and its robust error.
     `data` are datasets, `methods` the shipped runs, `runs` those of the job store (by the start of their id).
     """
 
+    view: str = "curves"
     data: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
     runs: tuple[str, ...] | None = None
@@ -74,6 +79,7 @@ CHOICES = Choices(
     "compare",
     CompareView(),
     {
+        "view": one_of(tuple(VIEWS)),
         "data": names,
         "methods": names,
         "runs": names,

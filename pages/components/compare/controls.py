@@ -10,7 +10,7 @@ from arml_core.vocabulary import METHOD_WORDS, NO_ATTACK, NORM_HELP, norm_name
 
 from .catalogue import RunCatalogue
 from .charts import LIMIT_WORDS, ResolvedView
-from .choices import WIDGETS, CompareView
+from .choices import VIEWS, WIDGETS, CompareView
 
 CERTIFICATE_TITLES = {
     BEST: "Tightest that all have",
@@ -50,6 +50,12 @@ def sidebar(view: CompareView, resolved: ResolvedView, catalogue: RunCatalogue) 
             st.toggle("The paper's values", **WIDGETS.bind("paper", view.paper), help=PAPER_HELP)
 
 
+def choose_view(view: CompareView) -> None:
+    """Curves, or the front, above the charts."""
+    if "view" not in view.hide:
+        WIDGETS.segmented_control("View", "view", view.view, VIEWS, label_visibility="collapsed")
+
+
 def _choose_runs(view: CompareView, resolved: ResolvedView, catalogue: RunCatalogue) -> None:
     if "data" not in view.hide:
         st.multiselect(
@@ -70,9 +76,9 @@ def _choose_runs(view: CompareView, resolved: ResolvedView, catalogue: RunCatalo
         return
     if runs:
         shown = [key for key in runs if key in chosen]
-        WIDGETS.multiselect("Your metrics (trained, uploaded)", "runs", shown, runs, placeholder="None", help=RUNS_HELP)
+        WIDGETS.multiselect("Your models (trained, uploaded)", "runs", shown, runs, placeholder="None", help=RUNS_HELP)
     else:
-        st.caption("Metrics you train or upload on the Train page can be added here.")
+        st.caption("What you train or upload on the Train page can be added here.")
 
 
 def _choose_attacker(view: CompareView, resolved: ResolvedView) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from arml_core.comparison import BEST, NONE
-from arml_core.jobs import EvaluationSpec, PointsSpec, StoreError
+from arml_core.jobs import EvaluationSpec, JobStatus, PointsSpec, RunSpec, StoreError
 from arml_core.threat import ThreatModel
 
 from ..markdown import escaped
@@ -70,17 +70,25 @@ def methods_for(view: CompareView, k: int, norm: str, chart: Chart | None) -> tu
     return certificate, view.attack if view.attack != BEST else hits[0] if hits else "whitebox"
 
 
+def _points(job: JobStatus, n: int, chart: Chart | None, n_test: int) -> PointsSpec:
+    """Those of the chart, but no training rows that the run's own points were learned from."""
+    spec = job.spec
+    assert isinstance(spec, RunSpec)
+    usual = spec.usual_points(n_test, n)
+    if chart is None or chart.setting.part == "given" or (chart.setting.part == "train" and spec.gives == "references"):
+        return usual
+    if chart.setting.part == "cross":
+        return PointsSpec("cross", n, folds=chart.setting.folds, seed=chart.setting.fold_seed)
+    return PointsSpec(chart.setting.part, n)
+
+
 def _evaluate(run: Run, k: int, norm: str, certificate: str, attack: str | None, n: int, chart: Chart | None) -> None:
     assert run.job is not None
     threat = chart.setting.threat if chart is not None else ThreatModel(norm)
     client = write_client()
     messages = []
     try:
-        if chart is not None and chart.setting.part != "given":
-            part = chart.setting.part
-        else:
-            part = "evaluation" if len(client.dataset(run.job.dataset).X_test) else "train"
-        points = PointsSpec(part, n)
+        points = _points(run.job, n, chart, len(client.dataset(run.job.dataset).X_test))
         client.submit(EvaluationSpec("certify", run.job.id, k, certificate, threat, points))
         if attack is not None:
             client.submit(EvaluationSpec("attack", run.job.id, k, attack, threat, points))

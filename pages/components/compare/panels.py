@@ -25,7 +25,9 @@ from ..theme import current_style
 from .chart_export import export_buttons
 from .charts import Chart, ResolvedView
 from .choices import CHOICES, WIDGETS, CompareView, write_names
-from .snippet import computed_lines, computed_words, stored_lines
+from .front import FORMULA as FRONT_FORMULA
+from .front import front_of, show_front
+from .snippet import computed_lines, computed_words, front_lines, stored_lines
 
 HEIGHT = 500
 FORMULA = r"""
@@ -44,7 +46,7 @@ $\sqrt{\ln(2/\alpha)/2n}$ on both sides, with $\alpha = 0.05$: it holds the curv
 the $n$ test points are a sample.
 """
 COLUMNS = {
-    "method": "Metric",
+    "method": "Model",
     "points": "Points",
     "clean error": WRONG_ALREADY.capitalize(),
     "certified error": "Certified error",
@@ -94,6 +96,21 @@ def show_charts(charts: list[Chart], resolved: ResolvedView) -> None:
         epsilon = current_epsilon(CHOICES.current(), charts)
     if view.eps is not None and view.eps > top:
         st.caption(f"ℹ️ ε = {view.eps:g} was asked for, but the curves end at {top:g}, which is shown instead.")
+    if view.view == "front":
+        for index, chart in enumerate(charts):
+            show_front(chart, index, epsilon, view, f"front-{file_name(chart)}")
+        wait_for_drawing()
+        show_formula(FRONT_FORMULA)
+    else:
+        _show_every_radius(charts, epsilon, view)
+    on_demand("How these results were made", "cmp_open_made", lambda: _show_provenance(charts))
+    if "python" not in view.hide:
+        on_demand("Copy link and Python", "cmp_open_copy", lambda: _copy(charts, resolved, epsilon))
+    CHOICES.publish()
+
+
+def _show_every_radius(charts: list[Chart], epsilon: float, view: CompareView) -> None:
+    """Curves, bars and the table at ε."""
     ranked = [ranked_at(chart, epsilon) for chart in charts]
     if len(charts) == 1:
         left, right = st.columns([5, 3], gap="medium")
@@ -115,10 +132,6 @@ def show_charts(charts: list[Chart], resolved: ResolvedView) -> None:
                 _show_table(chart, index, table, epsilon, titled=len(charts) > 1)
         st.caption(TABLE_CAPTION)
     show_formula(FORMULA)
-    on_demand("How these results were made", "cmp_open_made", lambda: _show_provenance(charts))
-    if "python" not in view.hide:
-        on_demand("Copy link and Python", "cmp_open_copy", lambda: _copy(charts, resolved, epsilon))
-    CHOICES.publish()
 
 
 def show_curves(chart: Chart, index: int, epsilon: float, view: CompareView) -> None:
@@ -238,7 +251,7 @@ def provenance_table(charts: list[Chart]) -> pd.DataFrame:
                 rows.append(
                     {
                         "Dataset": found.dataset_title,
-                        "Metric": run.label,
+                        "Model": run.label,
                         "Method": found.describe_method(),
                         "Attacker": found.spec.threat.describe(),
                         "Points": f"{len(found):,}" if found.whole else f"{len(found):,} of {found.planned:,}",
@@ -274,9 +287,12 @@ def _copy(charts: list[Chart], resolved: ResolvedView, epsilon: float) -> None:
     st.code(pinned_link(resolved, epsilon), language=None, wrap_lines=True)
     confidence = CONFIDENCE if CHOICES.current().band else None
     for chart in charts:
-        upto = largest_radius(chart.lines)
         st.markdown(f"**{escaped(chart.title)}.** These lines draw the chart from the stored radii:")
-        st.code(stored_lines(chart, epsilon, upto, confidence), language="python")
+        if CHOICES.current().view == "front":
+            st.code(front_lines(chart, front_of(chart, epsilon), epsilon), language="python")
+        else:
+            lines = stored_lines(chart, epsilon, largest_radius(chart.lines), confidence)
+            st.code(lines, language="python")
         scratch = computed_lines(chart, epsilon)
         if scratch is None:
             st.caption(NO_SCRIPT)

@@ -15,6 +15,7 @@ from arml_core.results import FOLDER, Evaluation
 
 from .catalogue import Run
 from .charts import Chart
+from .front import Front
 
 COMPUTED = "And these compute its numbers"
 FROM_FILES = f"{COMPUTED} from the datasets and the metrics that ship with the project:"
@@ -48,6 +49,29 @@ def stored_lines(chart: Chart, epsilon: float, upto: float, confidence: float | 
         f"print(verdicts_table(lines, {epsilon!r}).to_string())",
         f"figure = curves_figure(lines{keywords(options)})",
         'figure.write_html("robust-error.html")',
+    ]
+    return script(lines)
+
+
+def front_lines(chart: Chart, front: Front, epsilon: float) -> str:
+    """A script that reads the certificates, keeps the rows that all of them have, and draws the front."""
+    pairs = {run.key: pair for run, pair in zip(chart.runs, chart.pairs, strict=True)}
+    lines = [*(_FINDER if any(found.run.job is None for found in front.runs) else []), "models = ["]
+    for found in front.runs:
+        certificate = pairs[found.run.key].certificate
+        assert certificate is not None
+        about = f"{found.label!r}, {found.size}, {found.target_radius!r}"
+        lines.append(f"    ({_source(found.run, certificate)}.radii, {about}),")
+    lines += [
+        "]",
+        "rows = set.intersection(*(set(radii.index) for radii, *_ in models))",
+        "points = []",
+        "for radii, *about in models:",
+        "    shared = radii.take(np.isin(radii.index, list(rows)))",
+        f"    points.append(front_point(shared, {epsilon!r}, *about))",
+        "print(front_table(points).to_string())",
+        f"figure = front_figure(points, epsilon={epsilon!r}, norm={chart.norm!r})",
+        'figure.write_html("front.html")',
     ]
     return script(lines)
 
@@ -92,8 +116,8 @@ def computed_lines(chart: Chart, epsilon: float) -> str | None:
         errors = ", ".join(f"arml.robust_error({spec.side}, {epsilon!r})" for spec in specs)
         lines += [
             "",
-            f"metric = {_metric(run, pair)}",
-            *specs[0].python_lines(),
+            _model_line(run, pair),
+            *specs[0].python_lines(pair.evaluations[0].run.role),
             *specs[0].points.python_lines(),
             *(f"{spec.side} = {spec.python()}.{spec.side}" for spec in specs),
             f"print({run.label!r}, {errors})",
@@ -116,13 +140,14 @@ def _file(run: Run, pair: EvaluationPair) -> Path | None:
     return None if run.job is not None else metric_file(FOLDER, pair.evaluations[0])
 
 
-def _metric(run: Run, pair: EvaluationPair) -> str:
-    if run.learner == GIVEN and run.job is not None:
-        return f"Client().run({run.job.id!r})"
+def _model_line(run: Run, pair: EvaluationPair) -> str:
+    """The line that calls the model `metric` or `references`."""
     path, first = _file(run, pair), pair.evaluations[0]
+    if run.learner == GIVEN and run.job is not None:
+        return f"{first.run.role} = Client().run({run.job.id!r})"
     if path is not None:
-        return metric_of_file(path)
-    return first.run.python()
+        return f"metric = {metric_of_file(path)}"
+    return first.run.python_line(first.spec.points)
 
 
 def _spec(made: Evaluation, n: int) -> EvaluationSpec:

@@ -10,13 +10,14 @@ from arml_core.vocabulary import NORMS
 
 from ..address import Choices, flag, one_of, several_of, whole
 
-SHOWS = {"point": "One point", "metric": "The metric"}
+SHOWS = {"point": "One point", "metric": "The metric", "references": "The prototypes"}
 Part = Literal["test", "train"]
 PARTS = {"test": "Test row", "train": "Training row"}
 WANTS = {"any": "any row", "right": "answered right", "wrong": "answered wrong"}
 SECONDS = (0.5, 4.0, 30.0)
 MOST_NEIGHBOURS = 99
 HIDEABLE = ("data", "metric", "show", "k", "norm", "own", "row", "neighbours", "trail", "training", "csv", "python")
+MOST_CLASSES = 10_000
 _KEY = re.compile(r"[a-z0-9_.-]{1,64}")
 
 
@@ -25,8 +26,9 @@ class InspectView:
     """Everything that decides the page.
 
     `data` is a dataset's name or the start of an upload's fingerprint; `metric` is "euclidean", the name of a metric
-    that ships for this dataset, or the start of a run's id. `own` certifies the classifier's own answer instead of the
-    true class, `seconds` is what the search may take.
+    that ships for this dataset, or the start of a run's id, which may have learned references, too. `of` is the class
+    whose references are shown and `ref` the one that is looked at. `own` certifies the classifier's own answer instead
+    of the true class, `seconds` is what the search may take.
     """
 
     data: str = "digits"
@@ -38,6 +40,8 @@ class InspectView:
     norm: str = "l2"
     own: bool = False
     want: str = "any"
+    of: int = 0
+    ref: int | None = None
     seconds: float = SECONDS[0]
     hide: tuple[str, ...] = ()
 
@@ -70,6 +74,8 @@ CHOICES = Choices(
         "norm": one_of(tuple(NORMS)),
         "own": flag,
         "want": one_of(tuple(WANTS)),
+        "of": whole(0, MOST_CLASSES),
+        "ref": whole(0, 9_999_999),
         "seconds": seconds,
         "hide": several_of(HIDEABLE),
     },

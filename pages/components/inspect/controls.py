@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from arml_core.learners.registry import Gives
 from arml_core.vocabulary import NORM_HELP, NORMS, norm_name
 
 from ..bound_widgets import BoundWidgets
@@ -34,38 +35,46 @@ def sidebar(view: InspectView, source: Source, catalogue: SourceCatalogue) -> No
             "data",
             source.data,
             catalogue.titles,
-            {"metric": EUCLIDEAN, "row": 0, "part": "test", **SHORTEST},
+            {"metric": EUCLIDEAN, "row": 0, "part": "test", "of": 0, "ref": None, **SHORTEST},
             help="Everything that is on this machine: built in, the paper's sets, and your uploads.",
         )
     if "metric" not in view.hide:
         offered = {key: found.title for key, found in catalogue.sources[source.data].items()}
         WIDGETS.selectbox(
-            "Metric",
+            "Model",
             "metric",
             source.metric,
             offered,
-            SHORTEST,
-            help="Euclidean, what ships for this dataset, and what you trained or uploaded on the Train page.",
+            {"ref": None, **SHORTEST},
+            help="Euclidean, what ships for this dataset, and the metrics and prototypes you trained or uploaded on "
+            "the Train page.",
         )
         if len(offered) == 1:
-            st.caption("Metrics you train or upload for this dataset on the Train page can be chosen here.")
+            st.caption(
+                "Metrics and prototypes you train or upload for this dataset on the Train page can be chosen here."
+            )
 
 
-def show_choice(view: InspectView) -> None:
-    """Which of the two views."""
+def show_choice(view: InspectView, gives: Gives) -> str:
+    """Which of the views; returns the one that is shown. Only learned references have one of their own."""
+    offered = {show: title for show, title in SHOWS.items() if show != "references" or gives != "metric"}
+    if gives == "rows":
+        offered["references"] = "The kept rows"
+    show = view.show if view.show in offered else "point"
     if "show" not in view.hide:
-        WIDGETS.segmented_control("What to look at", "show", view.show, SHOWS, label_visibility="collapsed")
+        WIDGETS.segmented_control("What to look at", "show", show, offered, label_visibility="collapsed")
+    return show
 
 
-def point_sidebar(view: InspectView, n_train: int, k: int) -> None:
+def point_sidebar(view: InspectView, n_voters: int, k: int, voter: str) -> None:
     """K, norm, and whose answer is certified."""
     if "k" not in view.hide:
         st.number_input(
             "Neighbours (K)",
             1,
-            max(1, min(99, n_train - 1)),
+            max(1, min(99, n_voters - (voter != "prototype"))),
             **WIDGETS.bind("k", k, also=SHORTEST),
-            help="How many nearest training points vote. With K = 1 and ℓ2 the radius is known exactly.",
+            help=f"How many nearest {voter}s vote. With K = 1 and ℓ2 the radius is known exactly.",
         )
     if "norm" not in view.hide:
         WIDGETS.segmented_control(

@@ -39,6 +39,10 @@ from .study import PointStudy, PreparedSource, changes, twin_rows
 HEADER, LINE = 38, 35
 """Pixels of a table's first line, with its frame, and of every other."""
 MOST_LINES = 11
+NOT_COUNTED = (
+    "How many training rows must be wrong before the answer changes is not counted here: prototypes vote, and each of "
+    "them was learned from many rows at once."
+)
 FORMULA = r"""
 For a point $x$ with class $y$ the **robust radius** is the length of the smallest step that changes the answer,
 $\varepsilon^*(x) = \min\{\lVert\delta\rVert : f(x+\delta) \ne y\}$; it is 0 if the answer is wrong already. A
@@ -49,7 +53,7 @@ $$\tilde\varepsilon(i,j) = \frac{d(x,x_j) - d(x,x_i)}{2\,\lVert M(x_i-x_j)\rVert
 **Theorem 1** takes the right order statistic of these lengths, **votes** counts the votes that would have to change,
 and **search** solves the remaining cases one by one. All three prove a lower bound. The **white-box attack** knows the
 training points and gives a step that works: an upper bound. The truth lies between the highest proof and the lowest
-attack. A training point is certified without itself.
+attack. A training point is certified without itself. Where prototypes vote, they take the place of the training points.
 """
 
 
@@ -57,7 +61,7 @@ def show_point(view: InspectView, prepared: PreparedSource, study: PointStudy) -
     """Everything that is known by now."""
     data = prepared.data
     _tiles(data, study)
-    st.markdown(point_words(data, study))
+    st.markdown(point_words(data, study, prepared.voter))
     for note in study.notes:
         st.caption(escaped(note))
     if study.wrong:
@@ -69,20 +73,20 @@ def show_point(view: InspectView, prepared: PreparedSource, study: PointStudy) -
         )
         if data.image_shape:
             _alone(data, study)
-            _strips(view, data, study)
+            _strips(view, prepared, study)
     else:
         left, right = st.columns([7, 5], gap="large")
         with left:
             _twin(view, data, study)
             if data.image_shape:
-                _strips(view, data, study)
+                _strips(view, prepared, study)
         with right:
             if "trail" not in view.hide:
                 _trail(view, data, study)
     if "training" not in view.hide and not study.wrong:
         _training_rows(study)
     if "neighbours" not in view.hide:
-        _neighbours(view, data, study)
+        _neighbours(view, prepared, study)
     show_formula(FORMULA)
 
 
@@ -110,11 +114,12 @@ def reached(study: PointStudy) -> str:
     return "none" if study.exact or study.stage >= 3 else "…"
 
 
-def point_words(data: Dataset, study: PointStudy) -> str:
-    """What is known about the point, as Markdown."""
+def point_words(data: Dataset, study: PointStudy, voter: str = "training row") -> str:
+    """What is known about the point, as Markdown; `voter` is what those that vote are called."""
     norm, ask = norm_name(study.question.norm), study.question
     answer, label = escaped(data.class_names[study.predicted]), escaped(data.class_names[study.label])
     who = f"{PARTS[ask.part]} {ask.row}" + (", certified without itself" if ask.part == "train" else "")
+    who += ", compared with prototypes" if voter == "prototype" else ""
     if study.wrong:
         return f"{who}: the answer is **{answer}**, but it is **{label}**. Wrong already, so the radius is 0."
     mistaken = " (wrong)" if study.predicted != study.label else ""
@@ -215,7 +220,9 @@ def _trail(view: InspectView, data: Dataset, study: PointStudy) -> None:
 
 def _training_rows(study: PointStudy) -> None:
     """How many training rows must be wrong before the answer changes."""
-    assert study.training is not None
+    if study.training is None:
+        st.caption(NOT_COUNTED)
+        return
     counts = {kind: float(getattr(study.training, kind)[0]) for kind in KINDS}
     st.markdown("**If training rows are wrong**")
     with st.container(horizontal=True, key="inspect_training_rows"):
@@ -225,7 +232,7 @@ def _training_rows(study: PointStudy) -> None:
     st.caption(TRAINING_ROWS_RULE)
 
 
-def _neighbours(view: InspectView, data: Dataset, study: PointStudy) -> None:
+def _neighbours(view: InspectView, prepared: PreparedSource, study: PointStudy) -> None:
     st.markdown("**Who votes**" if study.question.k > 1 else "**Who decides**")
     table = pd.DataFrame(study.voters)
     places = [name for name in ("place", "place for the twin") if name in table]
@@ -240,10 +247,10 @@ def _neighbours(view: InspectView, data: Dataset, study: PointStudy) -> None:
         column_config={
             name: st.column_config.NumberColumn(format="%.4f") for name in ("distance", "distance to the twin")
         },
-        alt="The training rows that vote for the point and for its twin, with class, place and distance.",
+        alt=f"The {prepared.voter}s that vote for the point and for its twin, with class, place and distance.",
     )
-    st.caption(voters_words(study))
-    show_csv(view, "neighbours", lambda: table, data)
+    st.caption(voters_words(study, prepared.voter))
+    show_csv(view, "neighbours", lambda: table, prepared.data)
 
 
 def height_of(lines: int) -> int:
@@ -251,37 +258,41 @@ def height_of(lines: int) -> int:
     return HEADER + LINE * min(lines, MOST_LINES)
 
 
-def _strips(view: InspectView, data: Dataset, study: PointStudy) -> None:
+def _strips(view: InspectView, prepared: PreparedSource, study: PointStudy) -> None:
     if "neighbours" in view.hide:
         return
-    st.markdown("**Its nearest neighbours**")
-    _tiles_of(data, study, "before")
+    prototypes = "prototype" if study.question.k == 1 else "prototypes"
+    nearest = f"nearest {prototypes if prepared.gives == 'references' else 'neighbours'}"
+    st.markdown(f"**Its {nearest}**")
+    _tiles_of(prepared, study, "before")
     if study.twin is not None:
-        st.markdown("**The nearest neighbours of its twin**")
-        _tiles_of(data, study, "after")
+        st.markdown(f"**The {nearest} of its twin**")
+        _tiles_of(prepared, study, "after")
     more = f" The first {MOST_TILES} are drawn." if study.question.k > MOST_TILES else ""
     st.caption(f"Above each its class and its distance. See who comes in for the twin.{more}")
 
 
-def voters_words(study: PointStudy) -> str:
+def voters_words(study: PointStudy, voter: str = "training row") -> str:
     """Who votes, and what the twin changes about it."""
     measured = "distances as this metric measures them, √d."
     gone = sum(1 for voter in study.voters if study.twin is not None and voter["place for the twin"] is None)
     if study.question.k == 1:
-        return f"The nearest training row decides; {measured}" + (" For the twin it is another one." if gone else "")
+        return f"The nearest {voter} decides; {measured}" + (" For the twin it is another one." if gone else "")
     swap = f" For the twin, {gone} of them {'gives' if gone == 1 else 'give'} way to others." if gone else ""
-    return f"The {study.question.k} nearest training rows vote, nearest first; {measured}{swap}"
+    return f"The {study.question.k} nearest {voter}s vote, nearest first; {measured}{swap}"
 
 
-def _tiles_of(data: Dataset, study: PointStudy, when: str) -> None:
+def _tiles_of(prepared: PreparedSource, study: PointStudy, when: str) -> None:
+    data = prepared.data
     rows = (study.neighbours if when == "before" else study.twin_neighbours)[:MOST_TILES]
     key = "distance" if when == "before" else "distance to the twin"
-    known = {voter["training row"]: voter for voter in study.voters}
-    titles = [f"{as_label(known[int(row)]['class'], 9)} · {number(known[int(row)][key])}" for row in rows]
+    known = {voter[prepared.voter]: voter for voter in study.voters}
+    shown = [known[int(row)] for row in prepared.numbers(rows)]
+    titles = [f"{as_label(voter['class'], 9)} · {number(voter[key])}" for voter in shown]
     assert data.image_shape is not None
     show_chart(
         strip_figure(
-            data.X_train[rows],
+            prepared.points[rows],
             data.image_shape,
             current_style(),
             titles,
@@ -289,5 +300,5 @@ def _tiles_of(data: Dataset, study: PointStudy, when: str) -> None:
             row_height=112,
         ),
         key=f"inspect_tiles_{when}",
-        alt="Nearest training pictures, class and distance: " + "; ".join(titles),
+        alt=f"Nearest {prepared.voter}s as pictures, class and distance: " + "; ".join(titles),
     )

@@ -16,12 +16,30 @@ from .choices import CHOICES, SECONDS, InspectView
 from .controls import FINDING_ROW, point_sidebar
 from .metric_view import show_metric
 from .point_view import show_point
-from .snippet import metric_lines, point_lines
+from .references_view import show_references
+from .snippet import metric_lines, point_lines, reference_lines
 from .sources import Source, read_source
-from .study import PointQuestion, PreparedSource, certify_in_stages, compute_anatomy, find_row, study_of
+from .study import (
+    PointQuestion,
+    PreparedSource,
+    certify_in_stages,
+    compute_anatomy,
+    compute_cells,
+    find_row,
+    study_of,
+)
 from .waiting import PATIENCE, is_done, session_id, show_problem, watch
 
 NO_SUCH_ROW = "inspect_no_such_row"
+NOT_LEFT_OUT = (
+    "These prototypes were learned from the training rows, so no training row can be left out of its own answer, and "
+    "with it in, the radius would flatter. Choose a test row. For the rows of a file of your own, Certify learns "
+    "prototypes without each row (cross-fitting)."
+)
+NO_METRIC = (
+    "No metric was learned with these {voters}: they are compared in the ordinary distance, where all features and all "
+    "directions count alike."
+)
 MOMENT = 0.25  # what is found within it is drawn at once; the rest follows by itself
 
 
@@ -50,20 +68,23 @@ def question_of(view: InspectView, prepared: PreparedSource) -> tuple[PointQuest
     part = view.part
     if part == "test" and len(prepared.data.X_test) == 0:
         part = "train"
-    n, n_train = len(prepared.rows(part)[0]), len(prepared.data.X_train)
+    n, n_voters = len(prepared.rows(part)[0]), len(prepared.points)
     row, k = view.row, view.k
     if row >= n:
         notices.append(f"There is no row {row:,}: this dataset has {n:,} here. Row 0 is shown instead.")
         row = 0
-    most = n_train - (part == "train")
+    most = max(1, n_voters - (part == "train" and prepared.gives != "references"))
     if k > most:
-        notices.append(f"K = {k} is more than the {most} training rows that can vote; K = {most} is shown instead.")
+        notices.append(f"K = {k} is more than the {most} {prepared.voter}s that can vote; K = {most} is shown instead.")
         k = most
     return PointQuestion(part, row, k, view.norm, view.own), notices
 
 
 def show_metric_part(view: InspectView, source: Source, prepared: PreparedSource) -> None:
     """The metric taken apart, as soon as its eigenvalues are there."""
+    if prepared.references is not None and prepared.metric.is_identity:
+        st.info(NO_METRIC.format(voters=f"{prepared.voter}s"))
+        return
     key = (source.identity, "anatomy")
     if prepared.anatomy is None:
         task = task_pool().submit(
@@ -80,6 +101,26 @@ def show_metric_part(view: InspectView, source: Source, prepared: PreparedSource
     show_metric(view, source, prepared, prepared.anatomy)
     if "python" not in view.hide:
         on_demand("Copy link and Python", "inspect_open_copy", lambda: _copy(source, metric_lines(source)))
+
+
+def show_references_part(view: InspectView, source: Source, prepared: PreparedSource) -> None:
+    """The references of a class and the rows they answer for, as soon as these are counted."""
+    key = (source.identity, "cells")
+    if prepared.cells is None:
+        task = task_pool().submit(
+            "work", key, source.lane, lambda task: compute_cells(prepared, task.report) and None, session_id()
+        )
+        if not is_done(task):
+            return
+        if task.problem:
+            show_problem(task, "Which rows they answer for could not be counted", "work", key)
+            return
+        if prepared.cells is None:  # it was done for a copy that was thrown away meanwhile
+            task_pool().forget("work", key)
+            st.rerun()
+    show_references(view, source, prepared, prepared.cells)
+    if "python" not in view.hide:
+        on_demand("Copy link and Python", "inspect_open_copy", lambda: _copy(source, reference_lines(source)))
 
 
 def find_another(view: InspectView, source: Source, prepared: PreparedSource, ask: PointQuestion) -> bool:
@@ -116,7 +157,10 @@ def find_another(view: InspectView, source: Source, prepared: PreparedSource, as
 def show_point_part(view: InspectView, source: Source, prepared: PreparedSource, ask: PointQuestion) -> None:
     """What is known about the point by now; the rest follows as it is found."""
     with st.sidebar:
-        point_sidebar(view, len(prepared.data.X_train), ask.k)
+        point_sidebar(view, len(prepared.points), ask.k, prepared.voter)
+    if ask.part == "train" and prepared.gives == "references":
+        st.info(NOT_LEFT_OUT)
+        return
     study = study_of(source.identity, ask, prepared)
     key: Any = (source.identity, ask, view.seconds)
     task = None

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arml_core.datasets import Dataset, DatasetInfo, list_datasets, load_dataset
-from arml_core.jobs import Client, JobStatus, StoreError, UnknownJob
-from arml_core.learners.registry import LEARNERS
+from arml_core.jobs import Client, JobStatus, RunSpec, StoreError, UnknownJob
+from arml_core.jobs.model import LearnedModel
+from arml_core.learners.registry import LEARNERS, Gives
 from arml_core.learners.storage import load_metric
 from arml_core.metric import Metric
 from arml_core.results import FOLDER
@@ -61,6 +62,11 @@ class Source:
         """
         stored = self.fingerprint if self.stored else ""
         return (self.name, self.dataset_title, stored, self.metric if self.job is None else self.job.id)
+
+    @property
+    def gives(self) -> Gives:
+        """Whether it is a metric, or references that are learned points or kept rows."""
+        return self.job.spec.gives if self.job is not None and isinstance(self.job.spec, RunSpec) else "metric"
 
     @property
     def private(self) -> bool:
@@ -181,20 +187,24 @@ def _missing_metric(metric: str, catalogue: SourceCatalogue, data: str) -> str:
     )
 
 
-def read_source(source: Source, client: Client | None) -> tuple[Dataset, Metric]:
-    """Load the dataset and the metric; a ValueError says what does not fit. Only what is stored needs a client."""
+def read_source(source: Source, client: Client | None) -> tuple[Dataset, Metric, LearnedModel | None]:
+    """Load the dataset, the metric and the references if there are any; a ValueError says what does not fit.
+
+    Only what is stored needs a client.
+    """
     if source.stored:
         assert client is not None
         data = client.dataset(source.fingerprint)
         if source.job is not None:
-            return data, client.run(source.job.id).metric
+            run = client.run(source.job.id)
+            return data, run.metric, None if run.references_ is None else run
     else:
         data = load_dataset(source.name)
     if source.path is None:
-        return data, Metric.identity(data.n_features)
+        return data, Metric.identity(data.n_features), None
     saved = load_metric(source.path, data.n_features)
     if saved.info.get("fingerprint") not in (None, data.fingerprint):
         raise ValueError(
             f"{source.path.name} was learned on another version of {data.title} than the one on this machine"
         )
-    return data, saved.metric
+    return data, saved.metric, None

@@ -15,9 +15,12 @@ from arml_core.datasets import Dataset
 from arml_core.datasets.table import counterfactuals_in_units
 from arml_core.figures.method_bounds import MethodBound, best_bounds
 from arml_core.figures.metric import Anatomy, anatomy
+from arml_core.jobs.model import LearnedModel
 from arml_core.knn import MahalanobisKNN
+from arml_core.learners.registry import Gives
 from arml_core.metric import Metric
-from arml_core.report import Change
+from arml_core.neighbors.chosen import classifier_arguments
+from arml_core.report import Change, ReferenceCells, reference_cells
 from arml_core.threat import ThreatModel
 
 from .choices import Part
@@ -30,15 +33,42 @@ ORDER_SEED = 0
 
 @dataclass(eq=False)
 class PreparedSource:
-    """A dataset and a metric; the classifier of the two, one for all K, and the metric's anatomy when they are needed.
+    """A dataset, a metric, and the references that are compared with if these are not all training rows.
 
-    The classifier is used by one thread only.
+    The classifier of them, one for all K, the metric's anatomy and the references' cells are worked out when they are
+    needed. The classifier is used by one thread only.
     """
 
     data: Dataset
     metric: Metric
+    references: LearnedModel | None = None
     knn: MahalanobisKNN | None = None
     anatomy: Anatomy | None = None
+    cells: ReferenceCells | None = None
+
+    @property
+    def gives(self) -> Gives:
+        """Who votes: all training rows (of a metric), learned points, or training rows that are kept."""
+        return "metric" if self.references is None else self.references.gives
+
+    @property
+    def voter(self) -> str:
+        """What one of those that vote is called."""
+        return "prototype" if self.gives == "references" else "training row"
+
+    @property
+    def points(self) -> Any:
+        """Those that vote."""
+        return self.data.X_train if self.references is None else self.references.references_
+
+    @property
+    def point_labels(self) -> Any:
+        return self.data.y_train if self.references is None else self.references.reference_labels_
+
+    def numbers(self, places: Any) -> Any:
+        """The numbers by which those that vote are known, from their places among them."""
+        kept = None if self.references is None else self.references.reference_rows_
+        return places if kept is None else kept[places]
 
     def rows(self, part: str) -> tuple[Any, Any]:
         return (self.data.X_test, self.data.y_test) if part == "test" else (self.data.X_train, self.data.y_train)
@@ -59,9 +89,11 @@ class PointQuestion:
 class PointStudy:
     """What is known about a point so far. Fields are filled one after the other; `stage` counts them.
 
-    `neighbours` are training rows, nearest first; `twin` is the smallest known change that gives another answer, and
-    `twin_in_units` the same in the dataset's own units, which gives it too; NaN where these units are too coarse.
-    `training` counts the training rows that must be wrong before the answer changes.
+    `neighbours` are places among those that vote, nearest first; `twin` is the smallest known change that gives another
+    answer, and `twin_in_units` the same in the dataset's own units, which gives it too; NaN where these units are too
+    coarse.
+    `training` counts the training rows that must be wrong before the answer changes; None where points were learned
+    from them.
     """
 
     question: PointQuestion
@@ -127,10 +159,12 @@ class PointStudy:
 def classifier(prepared: PreparedSource, k: int, say: Callable[[str], None]) -> MahalanobisKNN:
     """The classifier with this K, fitted if it is the first time."""
     if prepared.knn is None:
-        rows, features = prepared.data.X_train.shape
+        rows, features = prepared.points.shape
         patience = ", about a minute the first time" if float(rows) * features**2 > LARGE else ""
-        say(f"preparing the classifier: {rows:,} training rows of {features:,} features{patience}")
-        prepared.knn = MahalanobisKNN(1, metric=prepared.metric).fit(prepared.data.X_train, prepared.data.y_train)
+        say(f"preparing the classifier: {rows:,} {prepared.voter}s of {features:,} features{patience}")
+        model = prepared.metric if prepared.references is None else prepared.references
+        knn = MahalanobisKNN(1, **classifier_arguments(model))
+        prepared.knn = knn.fit(prepared.data.X_train, prepared.data.y_train)
     prepared.knn.n_neighbors = k
     return prepared.knn
 
@@ -141,6 +175,18 @@ def compute_anatomy(prepared: PreparedSource, say: Callable[[str], None]) -> Ana
         say(f"computing the eigenvalues of M, {prepared.metric.n_features:,} × {prepared.metric.n_features:,}")
         prepared.anatomy = anatomy(prepared.metric)
     return prepared.anatomy
+
+
+def compute_cells(prepared: PreparedSource, say: Callable[[str], None]) -> ReferenceCells:
+    """Which training rows each reference answers for, worked out once."""
+    if prepared.cells is None:
+        knn = classifier(prepared, 1, say)
+
+        def tell(done: int, total: int, info: object) -> None:
+            say(f"asking which {prepared.voter} answers for each training row: {done:,} of {total:,}")
+
+        prepared.cells = reference_cells(knn, prepared.data.X_train, prepared.data.y_train, callback=tell)
+    return prepared.cells
 
 
 @st.cache_resource(max_entries=MOST_STUDIES, show_spinner=False)
@@ -209,7 +255,7 @@ def _neighbours_and_proofs(
         "predicted": int(proved.predicted[0]),
         "correct": bool(proved.correct[0]),
         "voters": voters(prepared, study.x, near),
-        "training": knn.certify_training(points, labels, exclude=exclude),
+        "training": None if prepared.gives == "references" else knn.certify_training(points, labels, exclude=exclude),
     }
     if not found["correct"]:
         return found
@@ -253,21 +299,22 @@ def _twin(
 
 
 def voters(prepared: PreparedSource, x: Any, near: Any, twin: Any = None, moved: Any = ()) -> list[dict[str, Any]]:
-    """Every training row that votes for the point or for its twin, with its place and distance in both cases."""
+    """Everyone who votes for the point or for its twin, with place and distance in both cases."""
     before = {int(row): place for place, row in enumerate(near, 1)}
     after = {int(row): place for place, row in enumerate(moved, 1)}
     data, metric = prepared.data, prepared.metric
     found = []
+    points, labels = prepared.points, prepared.point_labels
     for row in [*before, *(row for row in after if row not in before)]:
         entry: dict[str, Any] = {
-            "training row": row,
-            "class": data.class_names[data.y_train[row]],
+            prepared.voter: int(prepared.numbers(row)),
+            "class": data.class_names[labels[row]],
             "place": before.get(row),
-            "distance": float(np.sqrt(metric.squared_distances(x, data.X_train[row]))),
+            "distance": float(np.sqrt(metric.squared_distances(x, points[row]))),
         }
         if twin is not None:
             entry["place for the twin"] = after.get(row)
-            entry["distance to the twin"] = float(np.sqrt(metric.squared_distances(twin, data.X_train[row])))
+            entry["distance to the twin"] = float(np.sqrt(metric.squared_distances(twin, points[row])))
         found.append(entry)
     return found
 

@@ -1,4 +1,4 @@
-"""One training: its state, live curves, eigenvalues, log, metric file and the lines that repeat it."""
+"""One training: its state, live curves, eigenvalues, references, log, file and the lines that repeat it."""
 
 from __future__ import annotations
 
@@ -21,43 +21,27 @@ from arml_core.figures import (
 from arml_core.jobs import Client, DamagedFile, History, JobStatus, RunSpec, StoreError, is_shared
 from arml_core.jobs.learners import offered
 from arml_core.jobs.spec import GIVEN
+from arml_core.learners.registry import AUTO
 from arml_core.learners.storage import save_metric
 from arml_core.vocabulary import parameter_label
 
 from ..chart import show_chart
 from ..csv_out import csv_button
+from ..dataset_options import DatasetOption
 from ..formula import show_formula
-from ..job_words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way
+from ..job_words import BADGES, interrupted, name_of, progress_words, state_words, step_word, under_way, word_for_model
 from ..markdown import escaped
 from ..on_demand import on_demand
 from ..theme import current_style
 from ..visitor import read_client
 from .choices import CHOICES, TrainView
-from .dataset_options import DatasetOption
+from .quantities import formula_of, quantities_of
 from .queue import REFRESH_SECONDS, cancel_button, retry
+from .references import show_references, table_of
 from .snippet import training_lines
 
 CHART_SECONDS = 1.2
 LOG_SECONDS = 2.0
-QUANTITIES = {
-    "loss": ("Loss", "It should fall; the thick line evens out the chance in each draw of triplets."),
-    "objective": ("Objective", "The solver moves it until it hardly changes any more."),
-    "change": ("Change of the metric", "It should fall towards 0: then the metric is settled."),
-    "radius": (
-        "Mean radius",
-        "It should rise: how far, on average, a training point can move before a point of another class is as near as "
-        "one of its own (over the drawn triplets).",
-    ),
-}
-FORMULA = r"""
-ARML learns $G$, with $M = G^\top G$, by minimising the mean loss $\ell(\tilde\varepsilon)$ over triplets: a training
-point $x$, a point $x_i$ of its class and one $x_j$ of another, both near to it, with
-
-$$\tilde\varepsilon = \frac{d(x,x_j) - d(x,x_i)}{2\,\lVert M(x_i-x_j)\rVert_2},\qquad d(x,x') = (x-x')^\top M\,(x-x').$$
-
-The mean radius is the mean of $\max(\tilde\varepsilon, 0)$ over the triplets of an epoch. The smoothed line is an
-exponential moving average with weight 0.05. The eigenvalues are those of $M$: how much a direction counts.
-"""
 
 
 def show_training(job: JobStatus, view: TrainView, dataset: DatasetOption | None) -> None:
@@ -65,12 +49,19 @@ def show_training(job: JobStatus, view: TrainView, dataset: DatasetOption | None
     active = under_way(job)
     st.fragment(_header, run_every=REFRESH_SECONDS if active else None)(job.id, active, job.finished)
     st.fragment(_charts, run_every=CHART_SECONDS if active else None)(job.id)
-    show_formula(FORMULA)
+    show_formula(formula_of(run_spec(job)))
     if "data-out" not in view.hide:
         on_demand("The numbers behind the charts (CSV)", "train_open_data", lambda: _data(job))
     on_demand("Log", "train_open_log", lambda: st.fragment(_log, run_every=LOG_SECONDS if active else None)(job.id))
     if "python" not in view.hide:
         on_demand("Copy link and Python", "train_open_python", lambda: _copy(job, dataset))
+
+
+def run_spec(job: JobStatus) -> RunSpec:
+    """What the training was asked for."""
+    spec = job.spec
+    assert isinstance(spec, RunSpec)
+    return spec
 
 
 def _header(job_id: str, was_active: bool, had_finished: float | None) -> None:
@@ -127,21 +118,25 @@ def _buttons(client: Client, job: JobStatus) -> None:
             st.button("Retry", key="train_retry", type="primary", on_click=retry, args=(job.id,))
         if job.state == "done":
             st.download_button(
-                "Download the metric",
+                f"Download the {word_for_model(job)}",
                 data=lambda: metric_file(client, job),
                 file_name=file_name(job, "npz"),
                 mime="application/octet-stream",
                 key="train_metric",
                 on_click="ignore",
-                help="One .npz file with G and how it was made; `load_metric` reads it, and so does this page.",
+                help=f"One .npz file with {_what_is_in_it(job)} and how it was made; `load_metric` reads it, and so "
+                "does this page.",
             )
             st.page_link("pages/compare.py", label="Go to Compare", icon="➡️")
 
 
+def _what_is_in_it(job: JobStatus) -> str:
+    return "G" if run_spec(job).gives == "metric" else "the references, their classes, G"
+
+
 def metric_file(client: Client, job: JobStatus) -> bytes:
-    """The learned metric as the one file that `load_metric` reads."""
-    run, spec = client.run(job.id), job.spec
-    assert isinstance(spec, RunSpec)
+    """The learned metric, with its references where it has any, as the one file that `load_metric` reads."""
+    run, spec = client.run(job.id), run_spec(job)
     name, _ = client.dataset_label(job.dataset)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "metric.npz"
@@ -153,6 +148,7 @@ def metric_file(client: Client, job: JobStatus) -> bytes:
             dataset=name or None,
             fingerprint=spec.dataset,
             seed=spec.seed,
+            class_names=None if spec.gives == "metric" else client.dataset(job.dataset).class_names,
         )
         return path.read_bytes()
 
@@ -170,15 +166,16 @@ def _charts(job_id: str) -> None:
         job = client.status(job_id)
         history = _history(client, job)
         components = client.run(job_id).components_ if job.state == "done" else None
+        references = None if run_spec(job).gives == "metric" else client.live_references(job_id)
     except DamagedFile as reason:
         st.warning(escaped(f"{reason}."))
         return
     except (ValueError, StoreError) as reason:
         st.error(escaped(f"The curves cannot be read: {reason}"))
         return
-    curves = [name for name in QUANTITIES if len(history.values.get(name, ()))]
-    spectrum, first = _spectrum(job, history, components)
-    if not curves and spectrum is None:
+    curves = [name for name in quantities_of(run_spec(job)) if len(history.values.get(name, ()))]
+    spectrum, first = _spectrum(job, history, components) if _learns_metric(run_spec(job), components) else (None, None)
+    if not curves and spectrum is None and references is None:
         st.caption(_no_curves(job))
         return
     charts: list[Any] = [lambda name=name: _curve(name, job, history) for name in curves]
@@ -189,6 +186,18 @@ def _charts(job_id: str) -> None:
         for column, chart in zip(st.columns(2), charts[row : row + 2], strict=False):
             with column:
                 chart()
+    if references is not None:
+        show_references(client, job, references)
+
+
+def _learns_metric(spec: RunSpec, components: Any) -> bool:
+    """Whether there is a metric to look at: references may be compared in the Euclidean one."""
+    if spec.gives == "metric":
+        return True
+    entry = offered(spec.learner)
+    if entry is not None:
+        return bool(entry.build(spec.parameters).learns_its_metric)
+    return components is not None and not np.array_equal(components, np.eye(components.shape[1]))
 
 
 def _no_curves(job: JobStatus) -> str:
@@ -222,7 +231,7 @@ def _joined(before: History, fresh: History) -> History:
 
 
 def _curve(name: str, job: JobStatus, history: History) -> None:
-    title, caption = QUANTITIES[name]
+    title, caption = quantities_of(run_spec(job))[name]
     steps, values = history.steps[name], history.values[name]
     st.markdown(f"**{title}**")
     show_chart(
@@ -261,8 +270,7 @@ def _eigenvalues(eigenvalues: Any, first: tuple[str, Any] | None) -> None:
 
 def _settings(job: JobStatus) -> None:
     """How the run was asked for: the paper's settings, and in bold what is not a default."""
-    spec = job.spec
-    assert isinstance(spec, RunSpec)
+    spec = run_spec(job)
     if spec.learner == GIVEN:
         return
     st.markdown("**Settings**")
@@ -275,7 +283,8 @@ def _settings(job: JobStatus) -> None:
     words = []
     for parameter in entry.parameters:
         value = spec.parameters[parameter.name]
-        text = f"{parameter_label(parameter.name).lower()} {'automatic' if value is None else escaped(str(value))}"
+        written = "automatic" if value in (None, AUTO) else escaped(str(value))
+        text = f"{parameter_label(parameter.name).lower()} {written}"
         if value != parameter.default:
             words.append(f"**{text}**")
         elif not parameter.advanced:
@@ -292,6 +301,14 @@ def _data(job: JobStatus) -> None:
 
     st.caption("A row per reported step: the quantities of the charts and the largest eigenvalues where recorded.")
     csv_button("Download as CSV", table, file_name=file_name(job, "csv"), key="train_csv")
+    if run_spec(job).gives != "metric":
+        st.caption("A row per reference: its class and its features, as they are now.")
+        csv_button(
+            "The references as CSV",
+            lambda: table_of(job),
+            file_name=file_name(job, "csv").replace(".csv", "-references.csv"),
+            key="train_references_csv",
+        )
 
 
 def _log(job_id: str) -> None:
@@ -307,12 +324,12 @@ def _log(job_id: str) -> None:
 
 
 def _copy(job: JobStatus, dataset: DatasetOption | None) -> None:
-    spec = job.spec
-    assert isinstance(spec, RunSpec)
+    spec = run_spec(job)
     st.markdown("This link opens the same view in any browser that reaches this dashboard:")
     st.code(CHOICES.link(), language=None, wrap_lines=True)
     if job.private and is_shared():
         st.caption("Others will not see this job: it comes from your upload.")
     given = spec.learner == GIVEN
-    st.markdown("These lines load this metric from its file:" if given else "These lines train the same metric:")
+    what = word_for_model(job)
+    st.markdown(f"These lines load the {what} from the file:" if given else f"These lines learn the same {what}:")
     st.code(training_lines(spec, dataset), language="python", wrap_lines=True)

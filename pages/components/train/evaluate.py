@@ -7,11 +7,11 @@ import streamlit as st
 from arml_core.comparison import Setting
 from arml_core.jobs import Client, EvaluationSpec, JobStatus, StoreError
 
-from ..job_words import clause, progress_words, under_way
+from ..dataset_options import DatasetOption
+from ..job_words import clause, progress_words, under_way, word_for_model
 from ..markdown import escaped
 from ..visitor import read_client
 from .choices import CHOICES, TrainView
-from .dataset_options import DatasetOption
 from .evaluation_curves import show_curves
 from .evaluation_form import show_form
 from .queue import cancel_button, retry
@@ -22,10 +22,10 @@ REFRESH_SECONDS = 0.9
 
 def show_evaluate(run: JobStatus, view: TrainView, dataset: DatasetOption | None, jobs: list[JobStatus]) -> None:
     """The form, the evaluations of this run with their curves, and the way to Compare."""
-    st.subheader("Evaluate", help="How far can points move before their answer changes, under this metric?")
+    st.subheader("Evaluate", help="How far can points move before their answer changes, under what was learned?")
     evaluations = [job for job in jobs if job.needs == run.id]
     if run.state in ("failed", "cancelled", "lost") and not under_way(run):
-        st.caption("There is no metric to evaluate. Retry the training first.")
+        st.caption(f"There is no {word_for_model(run)} to evaluate. Retry the training first.")
     elif dataset is None:
         st.caption("Its dataset is not here any more, so it cannot be evaluated. Upload the file again.")
     else:

@@ -15,11 +15,11 @@ from arml_core.vocabulary import MEAN_RULE, NO_SCRIPT, NOTHING_FOUND, radius_dow
 from ..address_keys import KEY_LENGTH, limits_of
 from ..chart import show_chart
 from ..csv_out import csv_button
+from ..dataset_options import DatasetOption
 from ..formula import show_formula
 from ..on_demand import on_demand
 from ..theme import current_style
 from .choices import TrainView
-from .dataset_options import DatasetOption
 from .detail import file_name
 from .snippet import evaluation_lines
 

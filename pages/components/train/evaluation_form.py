@@ -10,16 +10,20 @@ from arml_core.attacks import METHODS as ATTACKS
 from arml_core.attacks.boundary import STEPS
 from arml_core.certificates import METHODS
 from arml_core.comparison import CERTIFICATES, NONE
-from arml_core.jobs import EvaluationSpec, JobStatus, PointsSpec, StoreError
+from arml_core.jobs import Client, EvaluationSpec, JobStatus, PointsSpec, RunSpec, StoreError
 from arml_core.threat import ThreatModel
 from arml_core.vocabulary import METHOD_WORDS, NO_ATTACK, NORMS, help_list, norm_name
 
+from ..dataset_options import DatasetOption
 from ..markdown import escaped
-from ..visitor import write_client
+from ..visitor import read_client, write_client
 from .choices import ATTACK_CHOICES, CHOICES, MOST_NEIGHBOURS, MOST_POINTS, MOST_STEPS, WIDGETS, TrainView
-from .dataset_options import DatasetOption
 
 FAILED = "train_evaluation_failed"
+NO_TEST_POINTS = {
+    "train": "There are no test points: each training point is judged by all the others.",
+    "cross": "There are no test points: each training point is judged by references that were learned without it.",
+}
 
 
 def supported(n_neighbors: int, norm: str, box: bool) -> list[str]:
@@ -37,21 +41,47 @@ def certificate_for(view: TrainView, box: bool) -> str:
     return view.certificate if view.certificate in supported(view.k, view.norm, box) else "votes"
 
 
-def points_spec(view: TrainView, dataset: DatasetOption) -> PointsSpec:
-    """The first test points in the paper's order; without a test part, training points, each left out."""
-    if dataset.n_test:
-        return PointsSpec("evaluation", min(view.points, dataset.n_test))
-    return PointsSpec("train", min(view.points, dataset.n_train))
+def points_spec(view: TrainView, dataset: DatasetOption, run: RunSpec) -> PointsSpec:
+    """The first test points in the paper's order; without a test part, training points that the model has not seen."""
+    return run.usual_points(dataset.n_test, min(view.points, dataset.n_test or dataset.n_train))
 
 
-def most_neighbours(dataset: DatasetOption) -> int:
-    """The largest K the training points allow, one of them left out if need be."""
+def most_neighbours(dataset: DatasetOption, n_references: int | None = None) -> int:
+    """The largest K that the points allow which are compared with, one of them left out if need be."""
+    if n_references is not None:
+        return max(1, min(MOST_NEIGHBOURS, n_references))
     return max(1, min(MOST_NEIGHBOURS, dataset.n_train - (0 if dataset.n_test else 1)))
+
+
+def fitting_view(view: TrainView, most: int, has_references: bool) -> TrainView:
+    """With a K that is possible: the largest of a metric's, 1 of references, which were learned to answer alone."""
+    return view if view.k <= most else replace(view, k=1 if has_references else most)
+
+
+def _n_references(run: JobStatus, spec: RunSpec) -> int | None:
+    """How many points a finished training compares with; None for all training rows, or if it is not known yet."""
+    if spec.gives == "metric" or run.state != "done":
+        return None
+    return _count(run.id, run.finished, read_client())
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _count(run: str, finished: float | None, _client: Client) -> int | None:
+    points = _client.run(run).references_
+    return None if points is None else len(points)
 
 
 def show_form(run: JobStatus, view: TrainView, dataset: DatasetOption) -> None:
     """K, norm, points, certificate and attack, and the button that asks for both."""
-    view = replace(view, k=min(view.k, most_neighbours(dataset)))
+    spec = run.spec
+    assert isinstance(spec, RunSpec)
+    try:
+        most_k = most_neighbours(dataset, _n_references(run, spec))
+    except (ValueError, StoreError) as reason:
+        st.warning(escaped(f"{reason}."))
+        return
+    view = fitting_view(view, most_k, spec.gives != "metric")
+    compared = "training points" if spec.gives == "metric" else "references"
     box = view.box and dataset.unit_scale
     rows = dataset.n_test or dataset.n_train
     first, second, third = st.columns(3)
@@ -59,9 +89,10 @@ def show_form(run: JobStatus, view: TrainView, dataset: DatasetOption) -> None:
         st.number_input(
             "Neighbours (K)",
             1,
-            most_neighbours(dataset),
+            most_k,
             **WIDGETS.bind("k", view.k),
-            help="How many nearest training points vote. The paper shows 1 and 11.",
+            help=f"How many nearest {compared} vote. "
+            + ("The paper shows 1 and 11." if spec.gives == "metric" else "Prototypes are learned for K = 1."),
         )
     with second:
         norms = {name: norm_name(name) for name in NORMS}
@@ -75,7 +106,7 @@ def show_form(run: JobStatus, view: TrainView, dataset: DatasetOption) -> None:
             **WIDGETS.bind("points", min(view.points, most)),
             help=f"Of {rows:,}; the paper takes the first 1,000 in its own order."
             if dataset.n_test
-            else "There are no test points: each training point is judged by all the others.",
+            else NO_TEST_POINTS[points_spec(view, dataset, spec).part],
         )
     first, second, third = st.columns(3)
     with first:
@@ -88,7 +119,7 @@ def show_form(run: JobStatus, view: TrainView, dataset: DatasetOption) -> None:
     with third:
         _more(view, box, dataset)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Evaluate", type="primary", on_click=_start, args=(run.id, view, dataset), key="train_evaluate")
+        st.button("Evaluate", type="primary", on_click=_start, args=(run, view, dataset), key="train_evaluate")
         if run.state != "done":
             st.caption("It waits until the training is done.", width="content")
     if FAILED in st.session_state:
@@ -117,10 +148,12 @@ def _more(view: TrainView, box: bool, dataset: DatasetOption) -> None:
         )
 
 
-def _start(run: str, view: TrainView, dataset: DatasetOption) -> None:
+def _start(job: JobStatus, view: TrainView, dataset: DatasetOption) -> None:
+    run, spec = job.id, job.spec
+    assert isinstance(spec, RunSpec)
     box = view.box and dataset.unit_scale
     threat = ThreatModel(view.norm, box=(0.0, 1.0) if box else None)
-    points = points_spec(view, dataset)
+    points = points_spec(view, dataset, spec)
     try:
         client = write_client()
         method = certificate_for(view, box)

@@ -15,6 +15,7 @@ from arml_core.learners.estimation import memory_available
 from arml_core.learners.registry import AUTO, LearnerEntry, Parameter
 from arml_core.vocabulary import duration, gigabytes, parameter_label
 
+from ..dataset_options import DatasetOption, describe
 from ..markdown import escaped
 from ..visitor import write_client
 from .choices import (
@@ -27,25 +28,22 @@ from .choices import (
     with_setting,
     write_seeds,
 )
-from .dataset_options import DatasetOption, describe
 from .plan import Plan, make_plan, start
 
 SEEDS_REFUSED, STARTED, KNOWN = "train_seeds_refused", "train_started", "train_known"
 FAILED = "train_start_failed"
+GROUPS = {
+    "methods": ("Metrics: how to compare", "No metric"),
+    "references": ("References: which points to compare with", "None: compare with every training row"),
+}
+"""The widgets that choose methods, each with its label and what it says while it is empty."""
 
 
 def show_form(view: TrainView, datasets: Mapping[str, DatasetOption]) -> None:
     """Everything up to the Start button."""
     st.subheader("New trainings")
     _datasets(view, datasets)
-    WIDGETS.multiselect(
-        "Methods",
-        "methods",
-        view.methods,
-        {name: entry.title for name, entry in entries().items()},
-        placeholder="Choose at least one method",
-        help="\n".join(f"- **{entry.title}**: {entry.summary}" for entry in entries().values()),
-    )
+    _methods(view)
     for problem in entry_problems():
         st.warning(f"{problem} Whoever started the app can mend it; the other methods work.")
     _seeds_and_device(view)
@@ -64,6 +62,25 @@ def _datasets(view: TrainView, datasets: Mapping[str, DatasetOption]) -> None:
     )
     for key in view.datasets:
         st.caption(describe(datasets[key]))
+
+
+def _methods(view: TrainView) -> None:
+    """The methods in two groups; both are one choice."""
+    for group, (label, placeholder) in GROUPS.items():
+        there = {name: entry for name, entry in entries().items() if entry.gives_references == (group == "references")}
+        st.multiselect(
+            label,
+            list(there),
+            format_func=lambda name: entry_of(name).title,
+            key=WIDGETS.key(group, [name for name in view.methods if name in there]),
+            on_change=_choose_methods,
+            placeholder=placeholder,
+            help="\n".join(f"- **{entry.title}**: {entry.summary}" for entry in there.values()),
+        )
+
+
+def _choose_methods() -> None:
+    CHOICES.update(methods=tuple(name for group in GROUPS for name in WIDGETS.value(group)))
 
 
 def _label(dataset: DatasetOption) -> str:
@@ -122,7 +139,7 @@ def _parameters(view: TrainView) -> list[str]:
     if any(p.advanced for entry in learners for p in entry.parameters):
         changed = sum(entry_of(m).parameter(n).advanced for m, n, _ in view.settings if m in view.methods)
         with st.expander("Advanced" + (f" ({changed} changed)" if changed else ""), key="train_advanced"):
-            st.caption("The paper keeps these fixed; the values shown are its own or the method's usual ones.")
+            st.caption("The paper, or the method, keeps these fixed; the values shown are the usual ones.")
             for entry in learners:
                 _inputs(view, entry, [p for p in entry.parameters if p.advanced], True, problems)
             if view.settings:
@@ -159,13 +176,14 @@ def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -
         return
     whole = parameter.kind == "int"
     kind = int if whole else float
+    if parameter.optional or parameter.automatic:
+        shared |= {"value": None, "placeholder": "automatic"}
     st.number_input(
         label,
         min_value=kind(parameter.low),
         max_value=kind(LARGEST_SETTING if parameter.high is None else parameter.high),
         step=1 if whole else 0.001,
         format="%d" if whole else "%g",
-        placeholder="automatic" if parameter.optional or parameter.automatic else None,
         **shared,
     )
     try:

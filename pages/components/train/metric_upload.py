@@ -11,11 +11,11 @@ import streamlit as st
 
 from arml_core.jobs import Client, StoreError, Upload, is_shared, upload_lifetime
 
+from ..dataset_options import DatasetOption
 from ..markdown import escaped
-from ..metric_file import LARGEST_MB, read_metric
+from ..metric_file import LARGEST_MB, read_model
 from ..visitor import write_client
 from .choices import CHOICES
-from .dataset_options import DatasetOption
 
 DONE, FAILED = "train_upload_done", "train_upload_failed"
 KINDS = {"dataset": "dataset", "metric": "metric", "points": "query rows", "file": "file"}
@@ -25,7 +25,7 @@ def show_upload(datasets: Mapping[str, DatasetOption]) -> None:
     """Choose the dataset, give the file, and it is a finished run."""
     st.markdown(
         "A matrix M (symmetric, positive semi-definite, a row and a column per feature) as `.csv` of plain numbers or "
-        f"as `.npz`, or a file from “Download the metric”. At most {LARGEST_MB} MB."
+        f"as `.npz`, or a file from “Download the metric” or “Download the references”. At most {LARGEST_MB} MB."
     )
     preferred = [name for name in CHOICES.current().datasets if name in datasets]
     key = st.selectbox(
@@ -39,7 +39,7 @@ def show_upload(datasets: Mapping[str, DatasetOption]) -> None:
     file = st.file_uploader("The file", max_upload_size=LARGEST_MB, key="train_upload_file")
     title = st.text_input("Name", max_chars=60, placeholder="what it is called on charts", key="train_upload_title")
     st.button(
-        "Add the metric",
+        "Add it",
         disabled=file is None,
         on_click=_add,
         args=(datasets[key], title, file),
@@ -56,10 +56,10 @@ def show_upload(datasets: Mapping[str, DatasetOption]) -> None:
 def _add(dataset: DatasetOption, title: str, file: Any) -> None:
     name = title.strip() or Path(file.name).stem[:60] or "A given metric"
     try:
-        metric = read_metric(file.name, file.getvalue(), dataset.n_features)
+        model = read_model(file.name, file.getvalue(), dataset.n_features)
         client = write_client()
         source: Any = client.dataset(dataset.key) if dataset.group == "file" else dataset.key
-        added = client.add_metric(source, metric, name)
+        added = client.add_metric(source, model, name)
     except (ValueError, StoreError) as reason:
         st.session_state[FAILED] = escaped(str(reason))
         return

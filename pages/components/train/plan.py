@@ -13,8 +13,8 @@ from arml_core.learners.estimation import Estimate, estimate, refusal
 from arml_core.learners.registry import LearnerEntry
 from arml_core.vocabulary import duration, gigabytes
 
+from ..dataset_options import DatasetOption
 from .choices import TrainView, parameters_of
-from .dataset_options import DatasetOption
 
 MOST_TRAININGS = 60
 

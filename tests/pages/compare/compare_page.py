@@ -76,7 +76,7 @@ def words(app: AppTest) -> str:
 
 def column(app: AppTest, name: str, table: int = 0) -> dict[str, str]:
     shown = app.table[table].value
-    found = zip(shown["Metric"], shown[name], strict=True)
+    found = zip(shown["Model"], shown[name], strict=True)
     return {method.replace("\\", ""): value.strip("*★ ") for method, value in found}
 
 

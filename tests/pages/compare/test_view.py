@@ -94,7 +94,7 @@ def test_where_a_search_spent_its_time_is_said(ships) -> None:
     )
     ships([*whole, *decided])
     (chart,) = charts_of()
-    told = provenance_table([chart]).set_index("Metric")["Time"]
+    told = provenance_table([chart]).set_index("Model")["Time"]
     assert told["Euclidean"] == "50.0 s, on average 0.250 s a point"
     assert told["ARML"] == "50.0 s, on average 0.250 s a point, spent on verdicts at ε = 0, 0.1"
     app = page(eps="0.05")
@@ -111,7 +111,7 @@ def test_where_a_search_spent_its_time_is_said(ships) -> None:
 @pytest.mark.usefixtures("shipped_results")
 def test_the_best_of_each_column_is_marked_and_the_lowest_certified_error_comes_first() -> None:
     shown = page(eps="0.2").table[0].value
-    assert list(shown["Metric"]) == ["ARML", "Euclidean"]
+    assert list(shown["Model"]) == ["ARML", "Euclidean"]
     for name in ("Certified error", "Empirical error", "Proved safe", "Can be flipped", "Median proved radius"):
         assert [value.endswith("★") for value in shown[name]] == [True, False]
     shares = shown[["Proved safe", "Undecided", "Can be flipped"]].map(lambda text: float(text.strip("*★ ")))
@@ -265,7 +265,9 @@ def test_without_any_metric_the_page_says_how_to_go_on() -> None:
 
 @pytest.mark.usefixtures("shipped_results")
 def test_hide_takes_controls_away() -> None:
-    app = page(hide="data~methods~runs~k~norm~limits~certificate~attack~band~paper~radius~bars~table~export~python")
+    app = page(
+        hide="view~data~methods~runs~k~norm~limits~certificate~attack~band~paper~radius~bars~table~export~python"
+    )
     for kind in ("multiselect", "selectbox", "toggle", "slider", "segmented_control", "table", "download_button"):
         assert not app.get(kind)
     assert [box.label for box in app.expander] == ["The formula", "How these results were made"]

@@ -12,7 +12,7 @@ import pytest
 import arml_core as arml
 from arml_core.curves import mean_radius
 from arml_core.figures import RobustLine, curves_caption
-from arml_core.jobs import EvaluationSpec, JobStatus, PointsSpec
+from arml_core.jobs import EvaluationSpec, JobStatus, PointsSpec, RunSpec
 from arml_core.vocabulary import (
     BOTH_CAPTION,
     EXACT_CAPTION,
@@ -25,7 +25,13 @@ from arml_core.vocabulary import (
 from pages.components.train.choices import TrainView
 from pages.components.train.evaluate import grouped
 from pages.components.train.evaluation_curves import compare_query, lines_of
-from pages.components.train.evaluation_form import certificate_for, points_spec, supported
+from pages.components.train.evaluation_form import (
+    certificate_for,
+    fitting_view,
+    most_neighbours,
+    points_spec,
+    supported,
+)
 from pages.components.train.snippet import evaluation_lines
 
 from ...job_requests import attack, certify, train
@@ -232,8 +238,21 @@ def test_certificates_are_offered_for_the_largest_k_where_the_address_asks_for_m
     assert (asked["n_neighbors"], asked["method"]) == (6, "votes")
 
 
-def test_without_test_points_training_points_are_left_out_one_by_one() -> None:
-    assert points_spec(TrainView(points=100), offer()).content()["part"] == "evaluation"
-    assert points_spec(TrainView(points=100), offer()).n == 54
-    seven = offer(n_train=7, n_test=0)
-    assert (points_spec(TrainView(points=100), seven).part, points_spec(TrainView(points=100), seven).n) == ("train", 7)
+METRIC, PROTOTYPES, ROWS = (RunSpec("", name) for name in ("arml", "robust_prototypes", "adversarial_pruning"))
+
+
+def test_without_test_points_training_points_are_judged_by_what_has_not_seen_them() -> None:
+    view, seven = TrainView(points=100), offer(n_train=7, n_test=0)
+    for run in (METRIC, PROTOTYPES, ROWS):
+        assert points_spec(view, offer(), run) == PointsSpec("evaluation", 54)
+    assert points_spec(view, seven, METRIC) == PointsSpec("train", 7)
+    assert points_spec(view, seven, ROWS) == PointsSpec("train", 7)
+    assert points_spec(view, seven, PROTOTYPES) == PointsSpec("cross", 7)
+
+
+def test_a_k_that_is_too_large_becomes_the_largest_of_a_metric_and_1_of_prototypes() -> None:
+    assert most_neighbours(offer()) == 99
+    assert most_neighbours(offer(), 9) == 9
+    assert fitting_view(TrainView(k=11), 9, has_references=True).k == 1
+    assert fitting_view(TrainView(k=11), 9, has_references=False).k == 9
+    assert fitting_view(TrainView(k=3), 9, has_references=True).k == 3

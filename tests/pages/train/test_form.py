@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from arml_core.learners.registry import LEARNERS
+from pages.components.dataset_options import dataset_options, describe
 from pages.components.store import WAITING
 from pages.components.train import form
 from pages.components.train.choices import TrainView, read_seeds, read_settings, with_setting, write_settings
-from pages.components.train.dataset_options import dataset_options, describe
 from pages.components.train.plan import MOST_TRAININGS, make_plan
 
 from ...jobs.locks import write_lock

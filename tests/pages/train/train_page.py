@@ -7,7 +7,7 @@ from dataclasses import replace
 from streamlit.testing.v1 import AppTest
 
 from arml_core.jobs import JobStatus
-from pages.components.train.dataset_options import DatasetOption
+from pages.components.dataset_options import DatasetOption
 
 from ..app import ROOT
 

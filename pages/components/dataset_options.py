@@ -9,7 +9,7 @@ import streamlit as st
 from arml_core.datasets import list_datasets
 from arml_core.jobs import Client, StoreError, Upload
 
-from ..markdown import escaped
+from .markdown import escaped
 
 GROUPS = ("bundled", "paper", "file", "toy")
 
