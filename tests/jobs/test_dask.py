@@ -9,8 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from arml_core import load_dataset
+from arml_core import MahalanobisKNN, cross_fit, load_dataset
 from arml_core.jobs import PointsSpec
+from arml_core.references import KMeansPrototypes
 
 from ..job_requests import certify, train
 from .conftest import PATIENCE, ROOT, SETTINGS, eventually, kill
@@ -119,6 +120,23 @@ def test_training_goes_to_a_machine_with_a_gpu(remote):
     expected = Steady(150, 0.0, random_state=6).fit(data.X_train, data.y_train)
     assert np.allclose(remote.run(job).components_, expected.components_, rtol=0, atol=1e-6)
     assert "checkpoint" not in remote.log(job)  # it was not computed here
+
+
+def test_references_are_learned_and_cross_fitted_on_the_cluster(remote):
+    run = train(remote, "moons", "kmeans_prototypes", {"n_prototypes": 3}, seed=2).id
+    jobs = [certify(remote, run, 1, "exact", points=PointsSpec(part, 40)).id for part in ("test", "cross")]
+    for job in (run, *jobs):
+        assert remote.wait(job, PATIENCE).state == "done", remote.log(job)
+    data = load_dataset("moons")
+    learner = KMeansPrototypes(3, random_state=2).fit(data.X_train, data.y_train)
+    assert np.array_equal(remote.run(run).references_, learner.references_)
+    knn = MahalanobisKNN(references=learner).fit(data.X_train, data.y_train)
+    expected = (
+        knn.certify(data.X_test[:40], data.y_test[:40], method="exact"),
+        cross_fit(learner, data.X_train, data.y_train).certify(range(40), method="exact"),
+    )
+    for job, wanted in zip(jobs, expected, strict=True):
+        assert np.allclose(remote.radii(job).lower, wanted.lower, rtol=1e-9)
 
 
 def test_cancel_on_the_cluster(remote):

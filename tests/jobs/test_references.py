@@ -185,6 +185,15 @@ class TestCrossFitted:
         assert client.radii(job).correct.all()
         np.testing.assert_array_equal(client.radii(job).predicted, client.radii(whole).predicted[:11])
 
+    def test_the_only_row_of_a_class_is_answered_wrongly(self, client, moons):
+        lonely = replace(
+            moons, class_names=("a", "b", "c"), y_train=np.where(np.arange(len(moons.y_train)) == 3, 2, moons.y_train)
+        )
+        job = self.asked(client, lonely)
+        compute_all(client)
+        found = client.radii(job)
+        assert (found.lower[3], found.upper[3], found.correct[3]) == (0.0, 0.0, False)
+
     def test_metrics_are_cross_fitted_as_well(self, client, moons):
         job = self.asked(client, moons, "lfda")
         compute_all(client)
