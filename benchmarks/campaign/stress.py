@@ -99,7 +99,8 @@ def exact_line_radius(problem: LineProblem, answers: Answers) -> rational.Fracti
     """ε* of a line problem, in fractions."""
     threat, at = problem.threat, problem.feature
     cost = 1.0 if threat.costs is None else threat.costs[at]
-    box = None if threat.box is None else (threat.box[0][at], threat.box[1][at])
+    endless = threat.box is None or not np.isfinite(threat.box[0][at])
+    box = None if endless else (threat.box[0][at], threat.box[1][at])
     label = answers["votes"].predicted[0]
     return rational.line_radius(
         problem.G, problem.X, problem.y, problem.x, problem.k, at, cost, box, problem.exclude, label

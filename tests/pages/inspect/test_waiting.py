@@ -105,6 +105,6 @@ def test_why_no_other_row_could_be_looked_for_is_never_formatted(monkeypatch) ->
     monkeypatch.setattr(sections, "session_id", lambda: "somebody")
     monkeypatch.setattr(sections, "st", SimpleNamespace(session_state={FINDING_ROW: True}, warning=said.append))
     source: Any = SimpleNamespace(identity="x", lane="small")
-    nothing: Any = None
-    assert not sections.find_another(InspectView(), source, nothing, PointQuestion("train", 0, 1, "l2", own=False))
+    prepared: Any = SimpleNamespace(gives="metric")
+    assert not sections.find_another(InspectView(), source, prepared, PointQuestion("train", 0, 1, "l2", own=False))
     assert said == [escaped("No other row could be looked for: column **x** of [a](b) is gone.")]
