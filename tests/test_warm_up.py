@@ -4,13 +4,31 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.certificates import box, branch_kernels, pair_kernels, program_kernels, screening_kernels
+from arml_core.certificates import (
+    box,
+    branch_kernels,
+    graph_kernels,
+    pair_kernels,
+    program_kernels,
+    relaxation_kernels,
+    screening_kernels,
+)
 from arml_core.numerics import compiled as home_of_compiled
 from arml_core.numerics import distance_kernels, smallest
 from arml_core.warm_up import compile_loops
 from tests.certificates.test_branch import binary_problem
 
-MODULES = (box, branch_kernels, pair_kernels, program_kernels, screening_kernels, distance_kernels, smallest)
+MODULES = (
+    box,
+    branch_kernels,
+    graph_kernels,
+    relaxation_kernels,
+    pair_kernels,
+    program_kernels,
+    screening_kernels,
+    distance_kernels,
+    smallest,
+)
 
 
 def compiled() -> dict[str, int]:
