@@ -62,7 +62,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
         lines.append((int(point), lower, upper, new_lower, new_upper, *shares))
         print(
             f"  point {point}: {lower:.4f} to {upper:.4f}, later {new_lower:.4f} to {new_upper:.4f}; of the gap "
-            f" the lower side made up {shares[0]:.0%}, the upper {shares[1]:.0%}, {shares[2]:.0%} is open",
+            f"the lower side made up {shares[0]:.0%}, the upper {shares[1]:.0%}, {shares[2]:.0%} is open",
             flush=True,
         )
     RESULTS.mkdir(exist_ok=True)

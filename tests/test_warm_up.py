@@ -7,8 +7,10 @@ from arml_core import MahalanobisKNN, ThreatModel
 from arml_core.certificates import (
     box,
     branch_kernels,
+    graph_kernels,
     pair_kernels,
     program_kernels,
+    relaxation_kernels,
     screening_kernels,
     training_row_kernels,
 )
@@ -20,8 +22,10 @@ from tests.certificates.test_branch import binary_problem
 MODULES = (
     box,
     branch_kernels,
+    graph_kernels,
     pair_kernels,
     program_kernels,
+    relaxation_kernels,
     screening_kernels,
     training_row_kernels,
     distance_kernels,

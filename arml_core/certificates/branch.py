@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.error_bounds import TINY, rounded_down, sum_error
 from . import branch_kernels as kernels
+from . import relaxation_kernels
 from .bounds import Case
 from .box import least_distance_in_box, rounding_in_box, stretch_of_free
+from .graph_kernels import clique_bound
 from .least_distance import least_distance, least_distance_by_program
 from .pairs import PairGraph
 
@@ -57,17 +59,17 @@ class HalfSpaces:
     room: tuple[FloatArray, FloatArray] | None = None  # how far each feature may fall and rise
     free: BoolArray | None = None  # features that cost nothing
 
-    def space(self, some: IntArray, size: float = np.inf) -> kernels.Space:
+    def space(self, some: IntArray, size: float = np.inf) -> relaxation_kernels.Space:
         """The compiled loops' own, with `some` of the positives; `size` is one that moves do not exceed."""
         width = self.negative_h.shape[1]
         front_h = np.ascontiguousarray(self.negative_h)
         rear_h = np.concatenate([self.negative_h, self.positive_h[some]])
         centre = self.positive_h[some].mean(axis=0)  # products of centred vectors lose fewer digits
         front, rear = front_h - centre, rear_h - centre
-        most = kernels.ROUNDS * kernels.NEW_PAIRS + kernels.MOST_PAIRS
+        most = relaxation_kernels.ROUNDS * relaxation_kernels.NEW_PAIRS + relaxation_kernels.MOST_PAIRS
         with np.errstate(over="ignore", invalid="ignore"):  # such products are not used
             products = front @ front.T, front @ rear.T, rear @ rear.T
-        return kernels.Space(
+        return relaxation_kernels.Space(
             front_h,
             rear_h,
             self.n,
@@ -158,7 +160,7 @@ class BranchAndBound:
         case = graph.cases[number]
         nothing = np.zeros_like(everyone)
         values = graph.values[graph.first_value[case[0]] : graph.first_value[case[0] + 1]]
-        bound = kernels.clique_bound(graph.weight, values, graph.classes, case, nothing, everyone, 0.0, self.settled)
+        bound = clique_bound(graph.weight, values, graph.classes, case, nothing, everyone, 0.0, self.settled)
         if bound < self.settled:
             node = kernels.new_node(nodes, self._counts, self._free)
             nodes.lower[node], nodes.case[node], nodes.n_pairs[node] = bound, number, 0
@@ -183,7 +185,7 @@ class BranchAndBound:
         nodes = self._nodes
         delta, lower, pairs = self._relax(node)
         nodes.lower[node] = max(nodes.lower[node], lower)
-        kept = pairs[: kernels.MOST_PAIRS]
+        kept = pairs[: relaxation_kernels.MOST_PAIRS]
         nodes.n_pairs[node] = len(kept)
         nodes.pairs[node, : len(kept)] = np.reshape(kept, (-1, 2))
         if delta is not None and nodes.lower[node] < self.settled:
@@ -240,7 +242,7 @@ class BranchAndBound:
             return delta, 0.0, []
         pairs = self._pairs_of(node)
         lower, binding = 0.0, pairs
-        for _ in range(kernels.ROUNDS):
+        for _ in range(relaxation_kernels.ROUNDS):
             if pairs:
                 found = self._solve(pairs)
                 if found is None:
@@ -261,11 +263,11 @@ class BranchAndBound:
         """The pairs that are most out of order after a move and not listed yet."""
         front, back = (keys[some] for keys, some in zip(self._keys(delta), (w, behind), strict=True))
         gap = front[:, None] - back[None, :]
-        worst = np.unravel_index(np.argsort(-gap, axis=None)[: kernels.NEW_PAIRS], gap.shape)
+        worst = np.unravel_index(np.argsort(-gap, axis=None)[: relaxation_kernels.NEW_PAIRS], gap.shape)
         fresh = [
             (int(w[a]), int(behind[b]))
             for a, b in zip(*worst, strict=True)
-            if gap[a, b] > kernels.AHEAD * (np.abs(front[a]) + np.abs(back[b]))
+            if gap[a, b] > relaxation_kernels.AHEAD * (np.abs(front[a]) + np.abs(back[b]))
         ]
         return [pair for pair in fresh if pair not in pairs]
 
@@ -279,7 +281,7 @@ class BranchAndBound:
         normals, offsets = space.front_h[j] - space.rear_h[i], (space.n[j] - space.p[i]) / 2
         if local.norm == 2:
             normals = normals * space.stretch
-        lengths = np.array([max(kernels.counted_length(normal, space.free), TINY) for normal in normals])
+        lengths = np.array([max(relaxation_kernels.counted_length(normal, space.free), TINY) for normal in normals])
         if float(offsets.max(initial=0.0)) <= 0:
             return np.zeros(normals.shape[1]), np.zeros(len(pairs))
         with np.errstate(over="ignore"):
@@ -310,7 +312,7 @@ class BranchAndBound:
         """Any weights merge the half-spaces into one; its distance, rounded down, is a valid bound."""
         assert len(pairs) < len(self._space.sum_error), "no error bound is known for so many"
         listed = np.reshape(np.array(pairs, dtype=np.int16), (-1, 2))
-        return float(kernels.dual_bound(self._space, listed, len(pairs), multipliers))
+        return float(relaxation_kernels.dual_bound(self._space, listed, len(pairs), multipliers))
 
 
 def _least_distance_in_box(
@@ -358,7 +360,7 @@ def _room_for(nodes: int, n_negatives: int) -> kernels.Nodes:
         inside=sets[1],
         behind=sets[1].copy(),
         n_pairs=np.zeros(nodes, dtype=np.int64),
-        pairs=np.zeros((nodes, kernels.MOST_PAIRS, 2), dtype=np.int16),
+        pairs=np.zeros((nodes, relaxation_kernels.MOST_PAIRS, 2), dtype=np.int16),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.certificates import branch, branch_kernels, search
+from arml_core.certificates import branch, relaxation_kernels, search
 from arml_core.certificates.branch import BranchAndBound, HalfSpaces
 from arml_core.certificates.pairs import PairGraph
 from arml_core.certificates.search import PointSearch
@@ -305,11 +305,11 @@ def test_what_all_but_contradicts_itself_is_not_called_impossible():
     local = HalfSpaces(
         negative_h, nothing, np.full(2, 2.0), np.full(2, 2.0), np.zeros(1), np.zeros(2), np.zeros(1), 2.0
     )
-    pairs, front, back = np.zeros((branch_kernels.MOST_PAIRS, 2), dtype=np.int16), np.empty(2), np.empty(3)
+    pairs, front, back = np.zeros((relaxation_kernels.MOST_PAIRS, 2), dtype=np.int16), np.empty(2), np.empty(3)
     for settled in (1e9, np.inf):
         both = np.arange(2), np.array([2])
-        space, multipliers = local.space(np.zeros(1, dtype=np.intp)), np.zeros(branch_kernels.MOST_PAIRS)
-        _, lower, _ = branch_kernels.relax(space, *both, settled, pairs, 0, multipliers, front, back)
+        space, multipliers = local.space(np.zeros(1, dtype=np.intp)), np.zeros(relaxation_kernels.MOST_PAIRS)
+        _, lower, _ = relaxation_kernels.relax(space, *both, settled, pairs, 0, multipliers, front, back)
         assert lower <= 2e7 * (1 + 1e-6)  # (1, 2e7) is in both
 
 

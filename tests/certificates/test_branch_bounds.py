@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from arml_core import MahalanobisKNN, ThreatModel
-from arml_core.certificates import branch_kernels as kernels
+from arml_core.certificates import relaxation_kernels as kernels
 from arml_core.certificates.branch import HalfSpaces
 from tests import oracles
 from tests.certificates.test_branch import without_attack
