@@ -205,7 +205,7 @@ def test_a_cancelled_training_leaves_the_learner_as_it_was():
 @pytest.mark.more
 def test_splice_is_more_robust_than_with_arml(paper_data):
     """The paper's ARML has .130 at radius 0 and .526 at .3; all settings are the defaults."""
-    data = paper_data("splice")
+    data = arml.load_dataset("splice")
     knn = arml.MahalanobisKNN(1, references=arml.RobustPrototypes(random_state=0)).fit(data.X_train, data.y_train)
     radii = knn.certify(*data.evaluation(1000), method="exact")
     clean, at_fourth = 1 - radii.correct.mean(), arml.robust_error(radii.lower, [0.3])[0]
