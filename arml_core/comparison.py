@@ -18,7 +18,7 @@ from .jobs.spec import EvaluationSpec, PointsPart
 from .numerics.arrays import FloatArray
 from .radii import Radii
 from .results import Evaluation
-from .threat import Side, ThreatModel
+from .threat import ByFeature, Side, ThreatModel
 from .vocabulary import cross_fitted_words, question_words
 
 CERTIFICATES = ("exact", "search", "votes", "theorem1")
@@ -111,13 +111,21 @@ class EvaluationPair:
 
 def canonical_threat(threat: ThreatModel) -> ThreatModel:
     """The same attacker, written in one way: costs of 1, empty lists of features and an endless box are left out."""
-    costs = None if threat.costs is None or all(cost == 1.0 for cost in threat.costs) else threat.costs
+    costs = None if threat.costs is None or all(cost == 1.0 for cost in _numbers(threat.costs)) else threat.costs
     box: Any = None
-    if threat.box is not None:
+    if isinstance(threat.box, ByFeature):
+        box = dict(threat.box)
+    elif threat.box is not None:
         low, high = (_one_number(side) for side in threat.box)
         box = None if (low, high) == (-np.inf, np.inf) else (low, high)
     lists = {name: getattr(threat, name) or None for name in ("frozen", "only_up", "only_down", "free")}
-    return ThreatModel(threat.norm, costs, box=box, **lists)
+    switches = [switch for switch in threat.switches if switch.values is None or len(switch.values) > 1]
+    most = None if threat.max_switches is None or threat.max_switches >= len(switches) else threat.max_switches
+    return ThreatModel(threat.norm, costs, box=box, **lists, switches=switches, max_switches=most if switches else None)
+
+
+def _numbers(costs: ByFeature | tuple[float, ...]) -> list[float]:
+    return [cost for _, cost in costs] if isinstance(costs, ByFeature) else list(costs)
 
 
 def setting_of(evaluation: Evaluation) -> Setting:
@@ -139,6 +147,8 @@ def threat_differences(certificate: ThreatModel, attack: ThreatModel) -> tuple[s
         found.append("they let the features go different ways")
     if one.free != other.free:
         found.append(f"the certificate {_frees(one)}, the attack {_frees(other)}")
+    if (one.switches, one.max_switches) != (other.switches, other.max_switches):
+        found.append("they switch different features, or to different values")
     if one.costs != other.costs:
         found.append("they count the features at different costs")
     return tuple(found)
@@ -268,6 +278,8 @@ def _one_number(side: Side) -> Side:
 def _inside(threat: ThreatModel) -> str:
     if threat.box is None:
         return "allows every step"
+    if isinstance(threat.box, ByFeature):
+        return "stays inside limits of each feature"
     low, high = threat.box
     if isinstance(low, tuple) or isinstance(high, tuple):
         return "stays inside limits of each feature"

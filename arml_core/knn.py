@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -38,9 +39,11 @@ from .numerics.precision import in_full_precision
 from .numerics.threads import one_thread_per_operation, threads_for
 from .progress import Callback, none_done
 from .radii import Radii, at_most_upper
-from .threat import ResolvedThreat, ThreatModel
+from .switching import SwitchedRows, over_combinations
+from .threat import Combinations, ResolvedThreat, ThreatModel
 from .untrusted import shortened
 
+MOST_KEPT = 2**26  # bytes of training rows that are kept for their categories where they are not compared with
 SEARCH_TRADED = 3  # local optima the attack improves by trading within a search, where tightness counts
 
 
@@ -159,6 +162,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.metric_, self.reference_learner_ = chosen.metric, chosen.learner
         self.references_, self.reference_labels_ = chosen.points, self.classes_[codes]
         self._row_of_reference, self._n_train = chosen.rows, len(x)
+        self._train_rows = _kept_rows(x, X) if self.references is not None else x
         self._references = PreparedReferences(
             chosen.points, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
         )
@@ -218,7 +222,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method: str = "votes",
         threat: ThreatModel | None = None,
         exclude: ArrayLike | Sequence[ArrayLike] | None = None,
-        budget: float = 1.0,
+        budget: ArrayLike = 1.0,
         callback: Callback | None = None,
         at: ArrayLike | None = None,
         ties: str = "order",
@@ -236,7 +240,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         threat : what the attacker may do; ℓ2 without limits by default.
         exclude : training rows to leave out, for leave-one-out: one index per row of X (-1 for none), or a
             sequence of indices per row.
-        budget : seconds per point for "search", about: its attack is not cut off, and the proof has at least half.
+        budget : seconds per point for "search", or for each of them, about: its attack is not cut off, and the proof
+            has at least half.
         callback : ``callback(done, total, info)``, called as points are finished.
         at : radii at which a verdict is wanted. "search" then spends its time only on points with one of them between
             both sides; a point that is certified at all of them from the start is not attacked, so its `upper` is +inf.
@@ -266,20 +271,24 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         more than their rounding errors are one place to both: they tie.) Features, metrics and costs whose squares
         overflow or underflow (about 1e±140) are refused.
         """
-        threat = ThreatModel() if threat is None else threat
         check_is_fitted(self)
+        threat = self._by_place(threat)
         check_support(method, self.n_neighbors, threat, target is not None)
-        if not budget >= 0:
-            raise ValueError(f"budget must be a number of seconds, at least 0; got {budget}")
+        if not np.all(np.asarray(budget) >= 0):
+            raise ValueError(f"budget must be a number of seconds, at least 0; got {budget!r}")
         radii = checked_radii(at, method)
         rule = FlipRule(checked_ties(ties), checked_target(target, self.classes_))
+        if threat.switches:
+            return self._over_combinations(
+                X, y, exclude, threat, rule, "certify", method, callback, budget if method == "search" else None, radii
+            )
         asked = self._asked(X, y, exclude, callback, rule, threat)
         points, triplets = asked.kept(), self._triplets_of(asked.everyone.references, threat)
         if method == "theorem1":
             check_class_sizes(points, self.classes_)
         progress = asked.progress(callback)
         if method in ("exact", "search"):
-            found = self._both_sides(triplets, points, method, budget, radii, progress)
+            found = self._both_sides(triplets, points, method, budget, asked.open, radii, progress)
         else:
             lower = triplet_bound(triplets, points, method, progress)
             found = asked.unattacked(lower)
@@ -311,13 +320,16 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The other parameters are those of :meth:`certify`.
         """
-        threat = ThreatModel() if threat is None else threat
         if method not in ATTACKS:
             raise ValueError(f"method must be {' or '.join(ATTACKS)}; got {method!r}")
         check_whole("steps", steps, at_least=1)
         check_whole("random_state", random_state, at_least=0)
         check_is_fitted(self)
+        threat = self._by_place(threat)
         rule = FlipRule(checked_ties(ties), checked_target(target, self.classes_))
+        if threat.switches:
+            own: Any = {"steps": steps, "random_state": random_state} if method == "boundary" else {}
+            return self._over_combinations(X, y, exclude, threat, rule, "attack", method, callback, **own)
         asked = self._asked(X, y, exclude, callback, rule, threat)
         points, triplets = asked.kept(), self._triplets_of(asked.everyone.references, threat)
         settings = self._rule_settings(rule)
@@ -376,6 +388,75 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             predicted=self.classes_[predicted], correct=correct, removed=removed, added=added, relabelled=relabelled
         )
 
+    def count_combinations(self, X: ArrayLike, threat: ThreatModel) -> IntArray:
+        """How many combinations of switches `threat` allows for each row of X, the row itself among them."""
+        x, threat = self._checked_points(X), self._with_values(self._by_place(threat))
+        return np.bincount(Combinations.of(x, threat.switches, threat.max_switches).row, minlength=len(x))
+
+    def _by_place(self, threat: ThreatModel | None) -> ThreatModel:
+        """The threat model with every feature by its place."""
+        return (ThreatModel() if threat is None else threat).for_features(getattr(self, "feature_names_in_", None))
+
+    def _with_values(self, threat: ThreatModel) -> ThreatModel:
+        """The threat model with the values that switched features have in the training rows."""
+        if any(switch.values is None for switch in threat.switches) and self._train_rows is None:
+            raise ValueError(
+                "the training rows are too many to be kept beside references that are none of them: give the values of "
+                'each switch, {"features": …, "values": …}'
+            )
+        return threat.with_values(np.empty((0, self.n_features_in_)) if self._train_rows is None else self._train_rows)
+
+    def _over_combinations(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None,
+        exclude: ArrayLike | Sequence[ArrayLike] | None,
+        threat: ThreatModel,
+        rule: FlipRule,
+        kind: str,
+        method: str,
+        callback: Callback | None,
+        budget: ArrayLike | None = None,
+        at: tuple[float, ...] | None = None,
+        **question: Any,
+    ) -> Radii:
+        """:meth:`certify` or :meth:`attack` where features may be switched."""
+        x, threat = self._checked_points(X), self._with_values(threat)
+        n, named = len(x), checked_exclude(exclude, len(x), self._n_train, 0)
+        knn = copy(self)
+        if hasattr(knn, "feature_names_in_"):
+            del knn.feature_names_in_  # the versions of a row are arrays
+        predicted = knn.predict(x, named, none_done(callback))
+        correct = (
+            np.ones(n, dtype=bool) if y is None else self.classes_[checked_labels(y, n, self.classes_)] == predicted
+        )
+        settings = self._rule_settings(rule)
+        asked = SwitchedRows(
+            knn,
+            x,
+            predicted if rule.target is None else None,
+            correct if rule.target is None else np.ones(n, dtype=bool),
+            None if named is None else list(named),
+            threat,
+            {name: value for name, value in settings.items() if name in ("ties", "target")},
+        )
+        whole = Radii(
+            index=np.arange(n),
+            lower=np.zeros(n),
+            upper=np.zeros(n),
+            exact=np.ones(n, dtype=bool),
+            correct=correct,
+            predicted=predicted,
+            adversarial=x.copy(),
+            method=method,
+            threat=threat,
+            settings={
+                **({"steps": question["steps"], "seed": question["random_state"]} if question else {}),
+                **settings,
+            },
+        )
+        return over_combinations(asked, whole, kind, method, budget, at, callback, **question)
+
     def _rule_settings(self, rule: FlipRule) -> dict[str, Any]:
         """What of the rule is not as usual, as a result states it."""
         found: dict[str, Any] = {"ties": "any"} if rule.any_order else {}
@@ -389,7 +470,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         triplets: Triplets,
         points: PointSet,
         method: str,
-        budget: float,
+        budget: ArrayLike,
+        is_open: BoolArray,
         at: tuple[float, ...] | None,
         callback: Callback | None,
     ) -> Radii:
@@ -397,9 +479,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return exact_radius(triplets, points, callback)
         if method == "exact":  # for one neighbour the search comes to an end by itself
             budget, at = np.inf, None
+        budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), is_open.shape)[is_open]
         lower = triplet_bound(triplets, points, "votes")
         attack = partial(attack_point, traded=SEARCH_TRADED)
-        return search_radius(triplets, points, lower, attack, budget, at, callback)
+        return search_radius(triplets, points, lower, attack, budgets, at, callback)
 
     def _asked(
         self,
@@ -475,3 +558,10 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_k(self.n_neighbors, len(self._references))  # it may have been changed since fit
         x: NDArray[np.floating] = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return x
+
+
+def _kept_rows(x: NDArray[np.floating], given: ArrayLike) -> NDArray[np.floating] | None:
+    """The training rows, apart from what the caller holds; None where they are too many."""
+    if x.nbytes > MOST_KEPT:
+        return None
+    return x.copy() if np.may_share_memory(x, np.asarray(given)) else x

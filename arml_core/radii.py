@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,12 @@ from .errors import ContradictionError
 from .npz import read_npz
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .threat import ThreatModel
+from .threat.switches import KEPT
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("index", "lower", "upper", "exact", "correct", "predicted", "adversarial")
+COLUMNS = ("index", "lower", "upper", "exact", "correct", "predicted", "adversarial", "switched")
 """What there is one of for each point."""
 LARGEST_FILE = 2**32
 ROUNDING = 1e-9  # of the upper side: a lower one that exceeds it by more does so for another reason
@@ -74,6 +75,9 @@ class Radii:
         radius 0 with ``ties="any"``, and one that is the target has with a target, correct or not.
     predicted : the classifier's labels for the unperturbed points.
     adversarial : (n, D), the perturbed points behind `upper`, NaN rows where there is none.
+    switched : (n, groups), for each of the threat's `switches` the value that the adversarial point has instead of its
+        own, as a place among the values of ``threat.switches``; -1 where it keeps its own. :meth:`switch_words` says it
+        in words. Where `upper` is 0 and the answer is correct, switching alone flips it.
     method, threat, settings : the question: how it was answered, against what, and with which settings (the steps
         and the seed of an attack; `ties` where it is "any"; `target` where there is one).
     """
@@ -85,9 +89,14 @@ class Radii:
     correct: BoolArray
     predicted: NDArray[Any]
     adversarial: NDArray[np.floating]
+    switched: IntArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.intp))
     method: str = ""
     threat: ThreatModel = field(default_factory=ThreatModel)
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.switched) != len(self.index):  # not given: nothing was switched
+            object.__setattr__(self, "switched", np.full((len(self.index), 0), KEPT, dtype=np.intp))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -119,12 +128,15 @@ class Radii:
         """
         _, mine, theirs = np.intersect1d(self.index, attack.index, assume_unique=True, return_indices=True)
         upper, exact, adversarial = self.upper.copy(), self.exact.copy(), self.adversarial.copy()
+        switched = self.switched.copy()
+        if switched.shape[1] == attack.switched.shape[1]:
+            switched[mine] = attack.switched[theirs]
         if adversarial.shape[1] != attack.adversarial.shape[1]:  # a stored result may have none of them
             adversarial = np.full((len(self), attack.adversarial.shape[1]), np.nan)
         upper[mine], adversarial[mine] = attack.upper[theirs], attack.adversarial[theirs]
         exact[mine] = (exact[mine] & (upper[mine] <= self.upper[mine])) | (upper[mine] <= self.lower[mine])
         lower = at_most_upper(self.lower, upper, self.index)
-        return replace(self, lower=lower, upper=upper, exact=exact, adversarial=adversarial)
+        return replace(self, lower=lower, upper=upper, exact=exact, adversarial=adversarial, switched=switched)
 
     def narrow(self, other: Radii) -> Radii:
         """These points with the better side of both: `other` answers the same question, with other means.
@@ -134,22 +146,36 @@ class Radii:
         """
         _, mine, theirs = np.intersect1d(self.index, other.index, assume_unique=True, return_indices=True)
         lower, upper = self.lower.copy(), self.upper.copy()
-        exact, adversarial = self.exact.copy(), self.adversarial.copy()
+        exact, adversarial, switched = self.exact.copy(), self.adversarial.copy(), self.switched.copy()
         nearer = other.upper[theirs] < upper[mine]
         adversarial[mine[nearer]] = other.adversarial[theirs[nearer]]
+        switched[mine[nearer]] = other.switched[theirs[nearer]]
         upper[mine] = np.minimum(upper[mine], other.upper[theirs])
         lower[mine] = np.maximum(lower[mine], other.lower[theirs])
         lower = at_most_upper(lower, upper, self.index)
         exact[mine] |= other.exact[theirs] | ((lower[mine] == upper[mine]) & np.isfinite(upper[mine]))
-        return replace(self, lower=lower, upper=upper, exact=exact, adversarial=adversarial)
+        return replace(self, lower=lower, upper=upper, exact=exact, adversarial=adversarial, switched=switched)
+
+    def switch_words(self, feature_names: Sequence[str] | None = None) -> list[str]:
+        """What the adversarial point of each row has switched, such as "island=Dream"; empty where nothing has."""
+        groups = self.threat.switches
+        return [
+            ", ".join(
+                switch.value_named(code, feature_names)
+                for switch, code in zip(groups, codes, strict=False)
+                if code != KEPT
+            )
+            for codes in self.switched.tolist()
+        ]
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each point: index, predicted, correct, lower, upper, exact."""
+        """A row for each point: index, predicted, correct, lower, upper, exact; what is switched, where that may be."""
         import pandas as pd  # a second of import for those who want a table
 
-        return pd.DataFrame(
-            {name: getattr(self, name) for name in ("index", "predicted", "correct", "lower", "upper", "exact")}
-        )
+        columns: dict[str, Any] = {
+            name: getattr(self, name) for name in ("index", "predicted", "correct", "lower", "upper", "exact")
+        }
+        return pd.DataFrame({**columns, "switched": self.switch_words()} if self.threat.switches else columns)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Radii]) -> Radii | None:
@@ -166,7 +192,7 @@ class Radii:
         """The columns and the question as plain arrays, to be stored without pickle."""
         question = {"method": self.method, "threat": self.threat.arguments(), "settings": dict(self.settings)}
         text = json.dumps(question, ensure_ascii=False, sort_keys=True)
-        columns = {name: getattr(self, name) for name in COLUMNS}
+        columns = {name: getattr(self, name) for name in COLUMNS if name != "switched" or self.threat.switches}
         if columns["predicted"].dtype == object:
             columns["predicted"] = columns["predicted"].astype(str)
         return {**columns, "question": np.frombuffer(text.encode(), dtype=np.uint8)}
@@ -174,7 +200,7 @@ class Radii:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Radii:
         """The inverse of :meth:`arrays`; files of older versions, which lack the question, are read too."""
-        columns: dict[str, Any] = {name: arrays[name] for name in COLUMNS}
+        columns: dict[str, Any] = {name: arrays[name] for name in COLUMNS if name in arrays or name != "switched"}
         if len({len(column) for column in columns.values()}) > 1:
             raise ValueError("its arrays do not fit together")
         if "question" not in arrays:

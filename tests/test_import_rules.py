@@ -17,7 +17,7 @@ LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"vocabulary"},
     {"metric", "threat", "datasets"},
     {"neighbors", "checks", "radii"},
-    {"certificates", "attacks"},
+    {"certificates", "attacks", "switching"},
     {"cross_fitting", "curves", "knn", "learners", "neural", "references", "report", "warm_up"},
     {"figures", "jobs", "results", "comparison"},
     {"reproduce"},

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..neighbors.point_set import PointSet
 from ..neighbors.vote import TRAINING_ORDER, FlipRule
@@ -393,21 +393,23 @@ def search_radius(
     points: PointSet,
     lower: FloatArray,
     attack: Attack,
-    budget: float = 1.0,
+    budget: ArrayLike = 1.0,
     at: tuple[float, ...] | None = None,
     callback: Callback | None = None,
 ) -> Radii:
     """Both sides for test points, starting from valid bounds `lower`.
 
-    `budget` is seconds per point, about: an attack is not cut off, and what comes after it has at least half of them.
+    `budget` is seconds per point, or for each of them, about: an attack is not cut off, and what comes after it has at
+    least half of them.
     With `at`, only as much of it is spent as the verdicts at these radii need.
     """
     n, x = len(points), points.points
+    seconds = np.broadcast_to(np.asarray(budget, dtype=np.float64), (n,))
     lower, upper, adversarial = lower.copy(), np.full(n, np.inf), np.full(x.shape, np.nan, x.dtype)
 
     def search(b: int) -> PointSearch:
         point = PointSearch(triplets, points, b, attack, float(lower[b]), at)
-        point.run(budget)
+        point.run(float(seconds[b]))
         return point
 
     for b, point in in_parallel(search, range(n), points.threads):

@@ -104,12 +104,13 @@ def step_alone(layout: Layout, threat: ThreatModel, radius: float) -> dict[str, 
     Infinite for a free one, which may be anything in its range; None for the 0/1 features of categories, where a part
     of a step has no unit.
     """
-    steps = layout.radius_in_units(radius)
-    costs = threat.costs or (1.0,) * len(steps)
-    frozen, free = set(threat.frozen or ()), set(threat.free or ())
+    steps, threat = layout.radius_in_units(radius), threat.for_features(layout.feature_names)
+    costs = np.ones(len(steps)) if threat.costs is None else np.array(threat.costs, dtype=np.float64)
+    switched = {feature for switch in threat.switches for feature in switch.features}
+    frozen, free = {*(threat.frozen or ()), *switched}, set(threat.free or ())
     pairs = zip(steps.items(), costs, strict=True)
     return {
-        name: 0.0 if k in frozen else np.inf if k in free else None if step is None else step / cost
+        name: 0.0 if k in frozen else np.inf if k in free else None if step is None else float(step / cost)
         for k, ((name, step), cost) in enumerate(pairs)
     }
 
