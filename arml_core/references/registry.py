@@ -22,7 +22,7 @@ _PROTOTYPES = Parameter(
     high=100_000,
     automatic=True,
     advanced=False,
-    title="Prototypes per class",
+    title="Prototypes in each class",
 )
 
 

@@ -93,7 +93,7 @@ def test_text_that_is_neither_a_number_nor_auto():
 
 def test_parameters_are_called_what_they_mean_to_this_learner():
     called = {name: [p.label for p in entry.parameters if not p.advanced] for name, entry in REFERENCES.items()}
-    assert called["robust_prototypes"] == ["Prototypes per class", "Target radius", "Metric"]
+    assert called["robust_prototypes"] == ["Prototypes in each class", "Target radius", "Metric"]
     assert called["adversarial_pruning"] == ["Radius"]  # rows end up so far apart; nothing is aimed at
 
 

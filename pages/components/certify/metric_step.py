@@ -239,7 +239,7 @@ def _show_parameter(view: CertifyView, parameter: Parameter) -> None:
         "on_change": _set_parameter,
         "args": (parameter.name,),
         "help": parameter.help,
-        "width": 180,
+        "width": 200,
     }
     if parameter.kind == "choice":
         st.selectbox(label, parameter.choices, key=WIDGETS.key(name, value), **shared)

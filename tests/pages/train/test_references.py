@@ -129,7 +129,7 @@ def test_the_radius_that_automatic_stands_for_is_among_the_settings(client) -> N
     assert client.wait(job, PATIENCE).state == "done"
     said = texts(page(job=job))
     assert f"target radius automatic ({number(client.run(job).radius_)})" in said
-    assert "**prototypes per class 1**" in said
+    assert "**prototypes in each class 1**" in said
 
 
 @pytest.mark.more
