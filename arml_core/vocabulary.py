@@ -346,7 +346,7 @@ BOTH_CAPTION = (
     "Lower is safer. Solid is proved: no step of length ε makes more points wrong. Dashed was reached by an attack. "
     "The truth lies in the shaded part between."
 )
-EXACT_CAPTION = "Lower is safer. Every radius is known exactly here: one line for each metric, nothing undecided."
+EXACT_CAPTION = "Lower is safer. Every radius is known exactly here: one line for each model, nothing undecided."
 PROVED_CAPTION = "Lower is safer. Solid is proved: no step of length ε makes more points wrong."
 REACHED_CAPTION = (
     "Lower is safer. Dashed was reached by an attack; a stronger one may reach more. Nothing is proved here."

@@ -117,7 +117,7 @@ def test_the_front_is_a_row_for_each_target_radius(capsys, tmp_path):
         target = row["target_radius"]
         references = AdversarialPruning(float(target)) if target else None
         knn = MahalanobisKNN(references=references).fit(data.X_train, data.y_train)
-        expected = knn.certify(data.X_test[:20], data.y_test[:20], method="exact")
+        expected = knn.certify(*data.evaluation(20), method="exact")  # the rows of the Compare page's front
         assert int(row["references"]) == len(knn.references_)
         assert float(row["clean_error"]) == np.mean(~expected.correct)
         assert float(row["robust_error"]) == robust_error(expected.lower, 0.1)

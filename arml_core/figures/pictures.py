@@ -16,6 +16,7 @@ from .palette import Style
 MOST_TILES = 12
 GAP = 0.06
 TITLE = 22
+TITLE_LINE = 15  # of each further line of a title
 DIFFERENCE = "what changed"
 
 
@@ -66,6 +67,7 @@ def strip_figure(
 ) -> go.Figure:
     """Small pictures in reading order on one common scale, each with its title above.
 
+    A title in two lines (parted by "<br>") stays beside its neighbours in a narrow window, too.
     `signed` is for directions, where 0 is the colour of the paper; else the scale runs from the smallest value to the
     largest.
     """
@@ -79,13 +81,15 @@ def strip_figure(
         look = {"zmin": low, "zmax": high, "colorscale": ink_scale(style), "showscale": False}
     wide = min(columns, max(len(rows), 1))
     lines = int(np.ceil(len(rows) / wide))
+    title_height = TITLE + TITLE_LINE * max((title.count("<br>") for title in titles), default=0)
+    row_height += title_height - TITLE
     height = lines * row_height
     traces: list[dict[str, Any]] = []
     layout = _layout(style, height)
     for k, (row, title) in enumerate(zip(rows, titles, strict=True)):
         line, column = divmod(k, wide)
         across = [column / columns + GAP / 2 / columns, (column + 1) / columns - GAP / 2 / columns]
-        along = [1 - ((line + 1) * row_height - 4) / height, 1 - (line * row_height + TITLE) / height]
+        along = [1 - ((line + 1) * row_height - 4) / height, 1 - (line * row_height + title_height) / height]
         _place(traces, layout, k, _picture(row, shape, title, look), across, along, title, style)
     return as_figure(traces, layout)
 

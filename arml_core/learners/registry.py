@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..vocabulary import parameter_label
 from .arml import ARML, OBJECTIVES
 from .checks import check_choice, check_int, check_real
 from .euclidean import Euclidean
@@ -29,7 +30,8 @@ class Parameter:
     """One argument of a learner: its type, range, default and a line of help.
 
     `low` and `high` belong to the range, except that `open_low` leaves `low` itself out. `optional` says that None
-    is allowed too, `automatic` that "auto" is. `advanced` is for everything the paper keeps fixed.
+    is allowed too, `automatic` that "auto" is. `advanced` is for everything the paper keeps fixed. `title` is what
+    people read where the name alone does not say it.
     """
 
     name: str
@@ -43,6 +45,12 @@ class Parameter:
     optional: bool = False
     automatic: bool = False
     advanced: bool = True
+    title: str = ""
+
+    @property
+    def label(self) -> str:
+        """The parameter as people read it."""
+        return self.title or parameter_label(self.name)
 
     def check(self, value: Any) -> Any:
         """`value` in the parameter's type; a ValueError with name and value if it is out of range."""

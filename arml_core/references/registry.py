@@ -22,11 +22,12 @@ _PROTOTYPES = Parameter(
     high=100_000,
     automatic=True,
     advanced=False,
+    title="Prototypes in each class",
 )
 
 
-def _radius(help: str) -> Parameter:
-    return Parameter("radius", "float", AUTO, help, open_low=True, automatic=True, advanced=False)
+def _radius(help: str, title: str = "") -> Parameter:
+    return Parameter("radius", "float", AUTO, help, open_low=True, automatic=True, advanced=False, title=title)
 
 
 _ENTRIES = (
@@ -37,7 +38,10 @@ _ENTRIES = (
         RobustPrototypes,
         (
             _PROTOTYPES,
-            _radius("The radius to reach: a larger one trades clean answers for robust ones; auto from the data."),
+            _radius(
+                "The radius to reach: a larger one trades clean answers for robust ones; auto from the data.",
+                "Target radius",
+            ),
             Parameter(
                 "metric",
                 "choice",

@@ -11,7 +11,7 @@ from arml_core.jobs import Client, JobStatus, RunSpec
 from arml_core.jobs.learners import offered
 from arml_core.jobs.spec import GIVEN
 from arml_core.jobs.titles import metric_title
-from arml_core.vocabulary import duration, parameter_label
+from arml_core.vocabulary import duration
 
 from .markdown import escaped
 from .visitor import visitor_key
@@ -184,9 +184,9 @@ def changed_words(learner: str, parameters: Mapping[str, Any]) -> str:
     entry = offered(learner)
     if entry is None:
         return ""
-    defaults = {p.name: p.default for p in entry.parameters}
-    changed = {name: value for name, value in parameters.items() if defaults.get(name, value) != value}
-    return "".join(f", {parameter_label(name).lower()} {value}" for name, value in changed.items())
+    known = {p.name: p for p in entry.parameters}
+    changed = {name: value for name, value in parameters.items() if name in known and known[name].default != value}
+    return "".join(f", {known[name].label.lower()} {value}" for name, value in changed.items())
 
 
 def is_drawn(job: JobStatus) -> bool:

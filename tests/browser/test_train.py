@@ -18,7 +18,7 @@ from arml_core.datasets import read_dataset
 from arml_core.jobs import Client, Store, new_key
 from arml_core.jobs.paths import Paths
 from arml_core.learners.storage import load_metric
-from arml_core.vocabulary import radius_down
+from arml_core.vocabulary import radius_down, share_up
 
 from .conftest import SCREENSHOTS
 from .dashboard import PATIENCE, serve, settle, stop_worker
@@ -131,7 +131,7 @@ def test_a_finished_training_is_evaluated_with_the_engines_numbers_and_its_metri
         corners = np.array(drawn[name]["x"]) + 1e-9  # the job may differ from this process in the last bit
         np.testing.assert_allclose(drawn[name]["y"], arml.robust_error(radii, corners), atol=1e-12)
     shown = page.get_by_test_id("stMetricValue").all_inner_texts()
-    assert shown[:2] == [f"{1 - certified.correct.mean():.3f}", radius_down(mean_radius(certified.lower))]
+    assert shown[:2] == [share_up(1 - certified.correct.mean()), radius_down(mean_radius(certified.lower))]
 
     page.get_by_text("Upload a metric or references from elsewhere").click()
     page.get_by_text("It has 13 features.").wait_for(timeout=PATIENCE)

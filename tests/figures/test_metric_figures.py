@@ -225,6 +225,19 @@ def test_a_strip_shows_every_picture_in_reading_order():
         strip_figure(rows, (2, 3), LIGHT, ["one"])
 
 
+def test_titles_of_two_lines_take_nothing_from_the_pictures():
+    rows = RNG.random((8, 6))
+
+    def pixels(titles):
+        layout = strip_figure(rows, (2, 3), LIGHT, titles, columns=6).layout
+        return [(below - above) * layout.height for above, below in (layout.yaxis.domain, layout.yaxis7.domain)], layout
+
+    (one, _), (two, tall) = pixels(["row 7"] * 8), pixels(["row 7<br>3"] * 8)
+    assert_allclose(one, two)
+    above_second_line = tall.yaxis.domain[0] - tall.yaxis7.domain[1]
+    assert above_second_line * tall.height > 2 * 13  # two lines of 13 pixels
+
+
 def test_directions_as_pictures_have_zero_in_the_middle():
     (trace,) = strip_figure(np.array([[-0.5, 0.2]]), (1, 2), LIGHT, ["1"], signed=True).data
     assert (trace.zmin, trace.zmax) == (-0.5, 0.5)

@@ -91,6 +91,12 @@ def test_text_that_is_neither_a_number_nor_auto():
         get_reference_learner("robust_prototypes").parameter("n_epochs").parse("auto")
 
 
+def test_parameters_are_called_what_they_mean_to_this_learner():
+    called = {name: [p.label for p in entry.parameters if not p.advanced] for name, entry in REFERENCES.items()}
+    assert called["robust_prototypes"] == ["Prototypes in each class", "Target radius", "Metric"]
+    assert called["adversarial_pruning"] == ["Radius"]  # rows end up so far apart; nothing is aimed at
+
+
 def test_the_image_shape_reaches_only_learners_that_take_one():
     assert get_reference_learner("robust_prototypes").build({"shifts": 1}, image_shape=(2, 3)).image_shape == (2, 3)
     assert not hasattr(get_reference_learner("gmlvq").build(image_shape=(2, 3)), "image_shape")

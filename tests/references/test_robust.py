@@ -45,15 +45,15 @@ def problem(seed, n_classes=3, per_class=3, d=3):
 
 
 def loss_of(X, y, W, codes, G, dual, radius):
-    """What the training minimises, as a function of W and G."""
-    x, w, g = (torch.as_tensor(a) for a in (X, W, G))
+    """What the training minimises, as a function of W and, unless it is None, of G."""
+    x, *leaves = (torch.as_tensor(a) for a in (X, W, G) if a is not None)
     triplets = DecidingTriplets(torch.as_tensor(codes), dual)
-    m = g.T @ g
-    triplets.prepare(w, m)
+    triplets.prepare(leaves[0], None if G is None else leaves[1].T @ leaves[1])
     i, j = triplets.find(x, torch.as_tensor(y))
-    w, g = w.requires_grad_(), g.requires_grad_()
-    loss = (radius - triplet_radii(x, w[i], w[j], g.T @ g, dual)).clamp_min(0).mean()
-    return loss, torch.autograd.grad(loss, (w, g))
+    w, *g = [leaf.requires_grad_() for leaf in leaves]
+    radii = triplet_radii(x, w[i], w[j], g[0].T @ g[0] if g else None, dual)
+    loss = (radius - radii).clamp_min(0).mean()
+    return loss, torch.autograd.grad(loss, (w, *g))
 
 
 @pytest.mark.parametrize("dual", NORMS.values())
@@ -72,18 +72,22 @@ def test_the_deciding_triplet_gives_theorem_1s_radius(seed, dual):
 
 
 @pytest.mark.parametrize("dual", NORMS.values())
-@pytest.mark.parametrize("rank", [3, 2])
+@pytest.mark.parametrize("rank", [3, 2, None], ids=["full M", "low rank", "no M"])
 def test_the_gradient_is_that_of_finite_differences(dual, rank):
     X, y, W, codes, G = problem(5)
-    G = G[:rank]
+    G = None if rank is None else G[:rank]
+
+    def plain():
+        return plain_loss(X, y, W, codes, np.eye(3) if G is None else G.T @ G, dual, 1.0)
+
     loss, gradients = loss_of(X, y, W, codes, G, dual, 1.0)
-    assert loss.item() == pytest.approx(plain_loss(X, y, W, codes, G.T @ G, dual, 1.0), rel=1e-9)
-    for gradient, array in zip(gradients, (W, G), strict=True):
+    assert loss.item() == pytest.approx(plain(), rel=1e-9)
+    for gradient, array in zip(gradients, (W,) if G is None else (W, G), strict=True):
         for at in np.ndindex(array.shape):
             kept, h, ends = array[at], 1e-6, []
             for moved in (kept + h, kept - h):
                 array[at] = moved
-                ends.append(plain_loss(X, y, W, codes, G.T @ G, dual, 1.0))
+                ends.append(plain())
             array[at] = kept
             assert float(gradient[at]) == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-6)
 

@@ -11,7 +11,7 @@ from arml_core.comparison import CERTIFICATES
 from arml_core.datasets.table import Remedy
 from arml_core.jobs import RunSpec
 from arml_core.learners.registry import AUTO, Parameter
-from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, parameter_label, verdicts_at
+from arml_core.vocabulary import METHOD_WORDS, NORM_HELP, NORMS, norm_name, verdicts_at
 
 from ..markdown import escaped
 from ..metric_file import LARGEST_MB, read_metric
@@ -234,12 +234,12 @@ def _show_parameters(view: CertifyView, prepared: PreparedTable) -> None:
 
 def _show_parameter(view: CertifyView, parameter: Parameter) -> None:
     value = parameters_of(view).get(parameter.name, parameter.default)
-    label, name = parameter_label(parameter.name), f"param_{parameter.name}"
+    label, name = parameter.label, f"param_{parameter.name}"
     shared: dict[str, Any] = {
         "on_change": _set_parameter,
         "args": (parameter.name,),
         "help": parameter.help,
-        "width": 180,
+        "width": 200,
     }
     if parameter.kind == "choice":
         st.selectbox(label, parameter.choices, key=WIDGETS.key(name, value), **shared)

@@ -44,6 +44,8 @@ def sidebar(view: CompareView, resolved: ResolvedView, catalogue: RunCatalogue) 
         _choose_runs(view, resolved, catalogue)
         _choose_attacker(view, resolved)
         _choose_methods(view, resolved)
+        if view.view == "front":  # a mark has no band, no dashed line and no value of the paper beside it
+            return
         if "band" not in view.hide:
             st.toggle("Confidence band", **WIDGETS.bind("band", view.band), help=BAND_HELP)
         if "paper" not in view.hide:
@@ -116,7 +118,8 @@ def _choose_methods(view: CompareView, resolved: ResolvedView) -> None:
     there = (BEST, NONE, view.certificate, view.attack, *resolved.certificates, *resolved.attacks)
     if "certificate" not in view.hide:
         offered = {name: title for name, title in CERTIFICATE_TITLES.items() if name in there}
-        WIDGETS.selectbox("Certificate (solid)", "certificate", view.certificate, offered, help=CERTIFICATE_HELP)
-    if "attack" not in view.hide:
+        label = "Certificate" if view.view == "front" else "Certificate (solid)"
+        WIDGETS.selectbox(label, "certificate", view.certificate, offered, help=CERTIFICATE_HELP)
+    if "attack" not in view.hide and view.view != "front":
         offered = {name: title for name, title in ATTACK_TITLES.items() if name in there}
         WIDGETS.selectbox("Attack (dashed)", "attack", view.attack, offered, help=ATTACK_HELP)

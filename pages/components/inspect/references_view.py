@@ -24,6 +24,8 @@ from .sources import Source
 from .study import PreparedSource
 
 MOST_PICTURES = 24
+LINE = "<br>"
+"""Between the two lines above a picture."""
 NUMBER = st.column_config.NumberColumn(format="%.4g")
 UNUSED = "No training row has it as its nearest, so with one neighbour it decides nothing here."
 NONE_LEFT = "This class has none left: with one neighbour no row is answered with it, and its rows have radius 0."
@@ -115,14 +117,15 @@ def _table_words(prepared: PreparedSource) -> str:
 def _pictures(prepared: PreparedSource, cells: ReferenceCells, members: Any) -> None:
     shown = members[:MOST_PICTURES]
     titles = [
-        f"{number} · {_rows(int(cells.rows[place]))}"
+        f"{number}{LINE}{_rows(int(cells.rows[place]))}"
         for number, place in zip(prepared.numbers(shown), shown, strict=True)
     ]
     assert prepared.data.image_shape is not None
+    said = "; ".join(titles).replace(LINE, ", ")
     show_chart(
         strip_figure(prepared.points[shown], prepared.data.image_shape, current_style(), titles),
         key="inspect_reference_pictures",
-        alt=f"The {prepared.voter}s of the class as pictures, number and rows: " + "; ".join(titles),
+        alt=f"The {prepared.voter}s of the class as pictures, number and rows: {said}",
     )
     more = f" The first {MOST_PICTURES} of {len(members):,} are drawn." if len(members) > MOST_PICTURES else ""
     st.caption(f"Above each its number and how many training rows it answers for.{more}")
@@ -147,7 +150,7 @@ def _one(view: InspectView, prepared: PreparedSource, cells: ReferenceCells, mem
     if data.image_shape:
         titles_of = [
             prepared.voter,
-            *(f"row {row} · {as_label(data.class_names[data.y_train[row]], 9)}" for row in near),
+            *(f"row {row}{LINE}{as_label(data.class_names[data.y_train[row]], 9)}" for row in near),
         ]
         show_chart(
             strip_figure(
@@ -159,7 +162,7 @@ def _one(view: InspectView, prepared: PreparedSource, cells: ReferenceCells, mem
                 row_height=120,
             ),
             key="inspect_reference_rows",
-            alt=f"The {prepared.voter} and its nearest training rows: " + "; ".join(titles_of[1:]),
+            alt=f"The {prepared.voter} and its nearest training rows: " + "; ".join(titles_of[1:]).replace(LINE, ", "),
         )
         return
     labels = (prepared.point_labels[place], *data.y_train[near])

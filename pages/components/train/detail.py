@@ -19,11 +19,12 @@ from arml_core.figures import (
     spectrum_figure,
 )
 from arml_core.jobs import Client, DamagedFile, History, JobStatus, RunSpec, StoreError, is_shared
+from arml_core.jobs.front import RADIUS
 from arml_core.jobs.learners import offered
 from arml_core.jobs.spec import GIVEN
 from arml_core.learners.registry import AUTO
 from arml_core.learners.storage import save_metric
-from arml_core.vocabulary import parameter_label
+from arml_core.vocabulary import number
 
 from ..chart import show_chart
 from ..csv_out import csv_button
@@ -165,7 +166,8 @@ def _charts(job_id: str) -> None:
         client = read_client()
         job = client.status(job_id)
         history = _history(client, job)
-        components = client.run(job_id).components_ if job.state == "done" else None
+        run = client.run(job_id) if job.state == "done" else None
+        components = None if run is None else run.components_
         references = None if run_spec(job).gives == "metric" else client.live_references(job_id)
     except DamagedFile as reason:
         st.warning(escaped(f"{reason}."))
@@ -181,7 +183,7 @@ def _charts(job_id: str) -> None:
     charts: list[Any] = [lambda name=name: _curve(name, job, history) for name in curves]
     if spectrum is not None:
         charts.append(lambda: _eigenvalues(spectrum, first))
-    charts.append(lambda: _settings(job))
+    charts.append(lambda: _settings(job, None if run is None else run.radius_))
     for row in range(0, len(charts), 2):
         for column, chart in zip(st.columns(2), charts[row : row + 2], strict=False):
             with column:
@@ -268,8 +270,11 @@ def _eigenvalues(eigenvalues: Any, first: tuple[str, Any] | None) -> None:
     st.caption("A flat line treats all directions alike; a steep one lets few directions decide.")
 
 
-def _settings(job: JobStatus) -> None:
-    """How the run was asked for: the paper's settings, and in bold what is not a default."""
+def _settings(job: JobStatus, found_radius: float | None) -> None:
+    """How the run was asked for: the paper's settings, and in bold what is not a default.
+
+    `found_radius` is what an automatic radius turned out to be.
+    """
     spec = run_spec(job)
     if spec.learner == GIVEN:
         return
@@ -284,7 +289,9 @@ def _settings(job: JobStatus) -> None:
     for parameter in entry.parameters:
         value = spec.parameters[parameter.name]
         written = "automatic" if value in (None, AUTO) else escaped(str(value))
-        text = f"{parameter_label(parameter.name).lower()} {written}"
+        if value == AUTO and parameter.name == RADIUS and found_radius is not None:
+            written = f"automatic ({number(found_radius)})"
+        text = f"{parameter.label.lower()} {written}"
         if value != parameter.default:
             words.append(f"**{text}**")
         elif not parameter.advanced:

@@ -10,7 +10,7 @@ from arml_core.curves import mean_attack_radius, mean_radius
 from arml_core.figures import RobustLine, curves_alt, curves_caption, curves_spec, curves_table
 from arml_core.jobs import EvaluationSpec, JobStatus, RunSpec
 from arml_core.results import Evaluation
-from arml_core.vocabulary import MEAN_RULE, NO_SCRIPT, NOTHING_FOUND, radius_down, radius_up
+from arml_core.vocabulary import MEAN_RULE, NO_SCRIPT, NOTHING_FOUND, radius_down, radius_up, share_up
 
 from ..address_keys import KEY_LENGTH, limits_of
 from ..chart import show_chart
@@ -95,7 +95,7 @@ def _numbers(found: list[Evaluation]) -> None:
     cells = []
     if setting_of(clean).labels:
         wrong = 1 - clean.radii.correct.mean()
-        cells.append(("Clean error", f"{wrong:.3f}", "The share of points whose answer is wrong as they are."))
+        cells.append(("Clean error", share_up(float(wrong)), "The share of points whose answer is wrong as they are."))
     for evaluation in found:
         proved = evaluation.spec.kind == "certify"
         method = evaluation.describe_method()

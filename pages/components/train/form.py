@@ -13,7 +13,7 @@ from arml_core.jobs import StoreError
 from arml_core.jobs.learners import entries, entry_of, entry_problems
 from arml_core.learners.estimation import memory_available
 from arml_core.learners.registry import AUTO, LearnerEntry, Parameter
-from arml_core.vocabulary import duration, gigabytes, parameter_label
+from arml_core.vocabulary import duration, gigabytes
 
 from ..dataset_options import DatasetOption, describe
 from ..markdown import escaped
@@ -164,7 +164,7 @@ def _inputs(
 def _input(method: str, parameter: Parameter, value: Any, problems: list[str]) -> None:
     """One widget, built from the parameter's description."""
     name = f"p_{method}_{parameter.name}"
-    label = parameter_label(parameter.name)
+    label = parameter.label
     shared: dict[str, Any] = {
         "key": WIDGETS.key(name, None if parameter.automatic and value == AUTO else value),
         "on_change": _set_parameter,

@@ -48,6 +48,10 @@ def test_the_view_is_a_choice_that_travels_in_the_address() -> None:
     assert address(app)["view"] == "front"
     assert "Nearer to the lower left corner" in words(app)
     assert [box.label for box in app.expander][:2] == ["Compute the front of a dataset", "The formula"]
+    assert not app.sidebar.toggle  # no band and no value of the paper is drawn beside a mark
+    assert [box.label for box in app.sidebar.selectbox] == ["Certificate"]
+    app.segmented_control(key="cmp_view").set_value("curves").run()
+    assert [box.label for box in app.sidebar.toggle] == ["Confidence band", "The paper's values"]
     hidden = page(view="front", k="1", hide="front~view")
     assert "Compute the front of a dataset" not in [box.label for box in hidden.expander]
 

@@ -21,6 +21,7 @@ from arml_core.vocabulary import (
     PROVED_CAPTION,
     REACHED_CAPTION,
     radius_down,
+    share_up,
 )
 from pages.components.train.choices import TrainView
 from pages.components.train.evaluate import grouped
@@ -96,7 +97,7 @@ def test_an_evaluation_is_asked_for_as_chosen_and_drawn_with_the_engines_numbers
     engine = knn.certify(x, y, "votes", arml.ThreatModel("linf"))
     shown = {metric.label: metric.value for metric in app.metric}
     assert shown["Mean certified radius"] == radius_down(engine.lower.mean())
-    assert shown["Clean error"] == f"{1 - engine.correct.mean():.3f}"
+    assert shown["Clean error"] == share_up(1 - engine.correct.mean())
     (line,) = lines_of("ARML", [client.evaluation(asked[kind].id) for kind in ("certify", "attack")])
     np.testing.assert_allclose(line.certified, engine.lower, rtol=1e-12)
     assert line.attack == "Boundary attack, 30 steps, seed 4"

@@ -14,6 +14,7 @@ from arml_core.jobs import Client, PointsSpec, RunSpec
 from arml_core.learners.storage import load_metric
 from arml_core.references import KMeansPrototypes
 from arml_core.references.registry import REFERENCES
+from arml_core.vocabulary import number
 from pages.components.job_words import state_words, step_word
 from pages.components.metric_file import read_metric, read_model
 from pages.components.train import references
@@ -53,6 +54,7 @@ def test_every_parameter_of_references_is_in_the_form_and_automatic_ones_start_e
     for parameter in REFERENCES["robust_prototypes"].parameters:
         kind = app.selectbox if parameter.kind == "choice" else app.number_input
         shown = kind(key=f"train_p_robust_prototypes_{parameter.name}")
+        assert shown.label == parameter.label
         assert shown.value == (None if parameter.automatic else parameter.default)
         if parameter.automatic:
             assert shown.placeholder == "automatic"
@@ -120,6 +122,14 @@ def test_words_for_references() -> None:
 def test_classes_of_different_sizes_are_counted_each() -> None:
     found = references.LiveReferences(0, np.zeros((3, 1)), np.array([0, 0, 1]))
     assert references.counts_words(found, ("a_b", "c")) == r"3 in all (a\_b: 2, c: 1)."
+
+
+def test_the_radius_that_automatic_stands_for_is_among_the_settings(client) -> None:
+    job = train(client, "wine", "robust_prototypes", {"n_prototypes": 1}, seed=5, device="cpu").id
+    assert client.wait(job, PATIENCE).state == "done"
+    said = texts(page(job=job))
+    assert f"target radius automatic ({number(client.run(job).radius_)})" in said
+    assert "**prototypes in each class 1**" in said
 
 
 @pytest.mark.more
