@@ -182,6 +182,8 @@ class PointSearch:
         around /= np.linalg.norm(around, ord=threat.norm, axis=1, keepdims=True)
         sizes = np.geomspace(max(self.lower, 1e-3 * near), 4 * width + self.lower, SIZES)
         points, sizes = self._moved((sizes[:, None, None] * around).reshape(-1, around.shape[1]))
+        held = np.isfinite(points).all(axis=1)  # a lower side of 1e149 leads beyond float32
+        points, sizes = points[held], sizes[held]
         flipped = np.flatnonzero(self._flips(points))
         if len(flipped):
             best = flipped[sizes[flipped].argmin()]
@@ -202,7 +204,9 @@ class PointSearch:
     def _moved(self, moves: FloatArray) -> tuple[NDArray[np.floating], FloatArray]:
         """x after each of the moves, as far as the box allows, and their sizes, rounded up."""
         threat, x = self.triplets.threat, self.x.astype(np.float64)
-        points = threat.keep_within((x + threat.expand(moves)).astype(self.x.dtype), self.x, self.ranges)
+        with np.errstate(over="ignore"):
+            points = (x + threat.expand(moves)).astype(self.x.dtype)
+        points = threat.keep_within(points, self.x, self.ranges)
         return points, threat.size_rounded_up(points.astype(np.float64) - x)
 
     def _step_into(self, nearest: FloatArray, inside: FloatArray) -> bool:

@@ -79,12 +79,11 @@ def test_without_an_attack_the_lower_side_of_several_classes_is_not_above_the_tr
     assert votes.lower[0] <= search.lower <= real.ruled * (1 + 1e-7) + 1e-9
 
 
-def without_attack(knn, x, threat):
+def without_attack(knn, x, threat, upper=np.inf):
     """What branch and bound proves alone, from the triplets' bound: nothing from above hides what is too high."""
     votes = knn.certify(x[None], threat=threat)
-    search = PointSearch(
-        triplets_of(knn, threat), point_set(knn, x[None], threat), 0, lambda *_: None, float(votes.lower[0])
-    )
+    triplets, points = triplets_of(knn, threat), point_set(knn, x[None], threat)
+    search = PointSearch(triplets, points, 0, lambda *_: None, float(votes.lower[0]), upper=upper)
     search.run(60.0)
     return search.lower, int(votes.predicted[0])
 

@@ -101,3 +101,22 @@ def test_rows_that_only_rounding_around_the_centre_makes_equal_stay_apart():
 def test_a_bound_that_is_not_a_number_promises_nothing(monkeypatch):
     monkeypatch.setattr("arml_core.knn.triplet_bound", lambda *a, **o: np.array([np.nan]))
     assert MahalanobisKNN(1).fit(LINE, [0, 0, 1, 1]).certify([[0.5, 5.0]], method="votes").lower.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("seed", [9, 28, 41, 43])
+@pytest.mark.parametrize("ties", ["order", "any"])
+def test_a_certificate_beyond_what_float32_holds(seed, ties):
+    """No distance depends on what may move: nothing flips it, and the search does not look where no float32 is.
+
+    What `votes` proves may be 1e149 then, because what is lost to underflow counts as a length.
+    """
+    rng = np.random.default_rng(seed)
+    k, n_classes = int(rng.integers(1, 6)), int(rng.integers(2, 4))
+    rows, x = (rng.normal(size=(n, 2)).astype(np.float32) for n in (12, 2))
+    knn = MahalanobisKNN(k, np.diag([0.0, 1.0])).fit(rows, np.arange(12) % n_classes)
+    votes, found = (
+        knn.certify(x, method=method, threat=ThreatModel(frozen=[1]), ties=ties) for method in ("votes", "search")
+    )
+    assert np.all(found.lower >= votes.lower)
+    assert np.all((found.lower > 1e100) | (found.lower == 0))
+    assert np.all(found.upper == np.where(found.lower == 0, 0.0, np.inf))

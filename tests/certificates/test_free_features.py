@@ -172,3 +172,17 @@ def test_truth_by_elimination_is_the_truth_over_a_fine_grid():
             best = min(best, truth(asked.M, asked.X, asked.y, at, asked.label, asked.k, held).closed)
         assert asked.truth().closed <= best * (1 + 1e-9) + 1e-9
         assert best <= asked.truth().closed + 0.05
+
+
+@pytest.mark.parametrize("seed", seeds(8))
+def test_a_wide_range_of_a_free_feature_counts_even_where_no_move_of_the_others_ends(seed):
+    """All ranges are wider than the radius: what limits no measured move still says how much a free one gives."""
+    rng = np.random.default_rng(900 + seed)
+    M, X, y, x = np.diag([1.0, 1.0, 1.0, 1e-3]), rng.normal(size=(11, 4)), np.arange(11) % 2, rng.normal(size=4)
+    knn = MahalanobisKNN(3, M).fit(X, y)
+    box = (-10.0, 10.0)
+    asked = oracles.Threat(2.0, None, (), box, at_no_cost=(3,))
+    real = truth(M, X, y, x, int(knn.predict(x[None])[0]), 3, asked).closed
+    assert real < 7
+    found = without_attack(knn, x, ThreatModel(box=box, free=[3]), upper=1.1 * real)[0]
+    assert found == pytest.approx(real, rel=1e-5)

@@ -82,3 +82,30 @@ def test_several_weak_points_at_once_with_rows_left_out():
     alone = [knn.certify(points[[b]], exclude=[gone]).lower[0] for b, gone in enumerate((14, -1, 14))]
     np.testing.assert_allclose(together, alone, rtol=1e-9)
     assert together[0] == pytest.approx(MahalanobisKNN(5).fit(X, y).certify(x[None]).lower[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("seed", seeds(30))
+def test_where_positives_prove_nothing_it_is_the_order_statistic_over_all_other_classes(seed, norm):
+    """The formula of the module's docstring from the definition, with the fewest places that can win by counting."""
+    rng = np.random.default_rng(700 + seed)
+    k, d = 5 + seed % 3, 3
+    near = np.array([0, 0, 1, 2, 3, 4, 5][:k])
+    y = np.concatenate([near, rng.integers(1, near.max() + 1, 11)])
+    away = rng.normal(size=(len(y), d))
+    distance = np.concatenate([rng.uniform(0.1, 0.3, k), rng.uniform(1, 2, 11)])
+    X, x = distance[:, None] * away / np.linalg.norm(away, axis=1, keepdims=True), np.zeros(d)
+    gap = (X**2).sum(axis=1) - (X**2).sum(axis=1)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dual = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}[norm]
+        triplet = np.where(gap > 0, gap / (2 * np.linalg.norm(X[:, None] - X, ord=dual, axis=2)), 0.0)
+    expected = np.inf
+    for c in range(1, near.max() + 1):
+        places = [max(m + 1, -(-(k - m) // near.max())) for m in range(3)]
+        t = min((t for m, t in enumerate(places) if t <= min(k - m, np.sum(y == c))), default=None)
+        if t is not None:  # else it has too few rows to win
+            behind = np.sort(triplet[np.ix_(y != c, y == c)], axis=0)[::-1][k - t]
+            expected = min(expected, np.sort(behind)[t - 1])
+    votes = MahalanobisKNN(k).fit(X, y).certify(x[None], threat=ThreatModel(norm))
+    assert votes.predicted[0] == 0
+    assert votes.lower[0] == pytest.approx(expected, rel=1e-7)
