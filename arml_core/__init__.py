@@ -17,6 +17,7 @@ _HOME = {
     "ContradictionError": "errors",
     "Certificates": "radii",
     "Euclidean": "learners",
+    "Fairness": "questions",
     "GMLVQ": "references",
     "ITML": "learners",
     "LFDA": "learners",
@@ -33,6 +34,7 @@ _HOME = {
     "TrainingChanges": "certificates.training_rows",
     "cross_fit": "cross_fitting",
     "dkw_band": "curves",
+    "fairness": "questions",
     "list_datasets": "datasets",
     "load_dataset": "datasets",
     "load_metric": "learners",
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from .knn import MahalanobisKNN
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
+    from .questions import Fairness, fairness
     from .radii import AttackResult, Certificates, Radii
     from .references import GMLVQ, AdversarialPruning, KMeansPrototypes, RobustPrototypes
     from .threat import ThreatModel
@@ -68,6 +71,7 @@ __all__ = [
     "Certificates",
     "ContradictionError",
     "Euclidean",
+    "Fairness",
     "KMeansPrototypes",
     "MahalanobisKNN",
     "Metric",
@@ -79,6 +83,7 @@ __all__ = [
     "TrainingChanges",
     "cross_fit",
     "dkw_band",
+    "fairness",
     "list_datasets",
     "load_dataset",
     "load_metric",

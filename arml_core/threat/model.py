@@ -235,6 +235,16 @@ class ThreatModel:
         ]
         return self._with(switches=filled)
 
+    def with_switches(self, switches: Iterable[Any], max_switches: int | None = None) -> ThreatModel:
+        """The same with these switches; their features may be frozen already. Without `max_switches` it stays."""
+        groups = [Switch.of(switch) for switch in switches]
+        switched = {feature for switch in groups for feature in switch.features}
+        return self._with(
+            frozen=[feature for feature in self.frozen or () if feature not in switched] or None,
+            switches=groups,
+            max_switches=self.max_switches if max_switches is None else max_switches,
+        )
+
     def without_switches(self) -> ThreatModel:
         """What an attacker may do after the switches: their features are frozen."""
         switched = [feature for switch in self.switches for feature in switch.features]
