@@ -28,10 +28,12 @@ _HOME = {
     "NCA": "learners",
     "NotPSDError": "errors",
     "NotSupportedError": "errors",
+    "Protection": "questions",
     "Radii": "radii",
     "RobustPrototypes": "references",
     "ThreatModel": "threat",
     "TrainingChanges": "certificates.training_rows",
+    "columns_to_protect": "questions",
     "cross_fit": "cross_fitting",
     "dkw_band": "curves",
     "fairness": "questions",
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     from .knn import MahalanobisKNN
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
-    from .questions import Fairness, fairness
+    from .questions import Fairness, Protection, columns_to_protect, fairness
     from .radii import AttackResult, Certificates, Radii
     from .references import GMLVQ, AdversarialPruning, KMeansPrototypes, RobustPrototypes
     from .threat import ThreatModel
@@ -77,10 +79,12 @@ __all__ = [
     "Metric",
     "NotPSDError",
     "NotSupportedError",
+    "Protection",
     "Radii",
     "RobustPrototypes",
     "ThreatModel",
     "TrainingChanges",
+    "columns_to_protect",
     "cross_fit",
     "dkw_band",
     "fairness",

@@ -5,5 +5,6 @@ their values are. ``protection.py``: which columns to protect, so that most rows
 """
 
 from .fairness import AnswerChange, Fairness, fairness
+from .protection import ProtectedColumn, Protection, columns_to_protect
 
-__all__ = ["AnswerChange", "Fairness", "fairness"]
+__all__ = ["AnswerChange", "Fairness", "ProtectedColumn", "Protection", "columns_to_protect", "fairness"]
