@@ -17,6 +17,10 @@ from ..threat import Switch, ThreatModel
 from ..threat.switches import MOST_COMBINATIONS
 from .protection import feature_names
 
+MOST_REFERENCES = 100
+STEPS = 33
+"""Values of a missing number that are looked at: those of so many references, and so many evenly spaced ones."""
+
 Ranges = Mapping[int | str, tuple[float, float]] | tuple[ArrayLike, ArrayLike]
 
 
@@ -106,6 +110,20 @@ class Fills:
                 points.append(version)
                 row.append(b)
         return np.array(points), np.array(row, dtype=np.intp)
+
+    def likely(self, numbers: IntArray, references: NDArray[np.floating]) -> FloatArray:
+        """Values of missing numbers that may well change an answer, a line for each fill.
+
+        Those of references, and evenly spaced ones of one number while the others are at their start.
+        """
+        few = np.unique(np.linspace(0, len(references) - 1, MOST_REFERENCES).astype(np.intp))
+        low, high, start = self.low[numbers], self.high[numbers], self.start[numbers]
+        found = [np.clip(references[few][:, numbers].astype(np.float64), low, high)]
+        for k in range(len(numbers)):
+            alone = np.tile(start, (STEPS, 1))
+            alone[:, k] = np.linspace(low[k], high[k], STEPS)
+            found.append(alone)
+        return np.concatenate(found)
 
     def with_certain(self, x: NDArray[np.floating], index: IntArray) -> NDArray[np.floating]:
         """`x` with the cells filled for which there is one value alone: these are not missing."""

@@ -23,7 +23,7 @@ from ..knn import MahalanobisKNN
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..progress import Callback
 from ..radii import Radii
-from ..switching import MEET, QUICK
+from ..switching import AT_ONCE, MEET, QUICK
 from ..threat import ThreatModel
 from .fills import Fills, Ranges
 from .protection import feature_names
@@ -64,7 +64,8 @@ def certify_missing(
     Returns
     -------
     :class:`~arml_core.Radii`. Where some fill gets another answer and it was found, `lower` and `upper` are 0, and
-    `adversarial` is the row filled in that way. What missing cells hold never counts in a size.
+    `adversarial` is the row filled in that way; "votes" and "theorem1", which attack nothing, look for it among whole
+    categories and some likely numbers only. What missing cells hold never counts in a size.
     """
     filling = _Filling.of(knn, X, y, threat, ranges, categories, exclude, callback)
     seconds = seconds_for(budget, len(filling.x))
@@ -153,10 +154,11 @@ class _Filling:
         progress = part_of(self.callback, done, len(rows), n)
         ask = getattr(self.knn, kind)
         if not missing.any():
-            threat, given = self.threat.of_rows(rows, n), question(rows, np.ones(len(rows)), True)
-            kept = None if self.labels is None else self.labels[rows]
-            left_out = taken(self.left_out, rows)
-            found: Radii = ask(self.x[rows], kept, method, threat=threat, exclude=left_out, callback=progress, **given)
+            given = question(rows, np.ones(len(rows)), True) | {"exclude": taken(self.left_out, rows)}
+            own = None if self.labels is None else self.labels[rows]
+            found: Radii = ask(
+                self.x[rows], own, method, threat=self.threat.of_rows(rows, n), callback=progress, **given
+            )
             return found
         points, of = self.fills.versions(self.x[rows], rows)
         at, first = rows[of], np.unique(of, return_index=True)[1]
@@ -165,7 +167,7 @@ class _Filling:
         kept = predicted if self.labels is None else self.labels[rows]
         free = self._threat(at, missing)
         measured = _measured(free, len(missing))
-        threat = free if measured else _one_measured(free, len(missing))
+        threat: ThreatModel | None = free if measured else _one_measured(free, len(missing))
         stop = still(self.callback, done + len(rows), n)
         if threat is None:
             radii = self._only_fills(points, kept[of], left_out, stop, kind)
@@ -174,10 +176,10 @@ class _Filling:
             asked: dict[str, Any] = {"threat": threat, "exclude": left_out}
             given = question(at, share, bool(measured))
             radii = ask(points, kept[of], method, **asked, **given, callback=progress)
-            versions = _Versions(self.knn, points, kept[of], threat, left_out, measured, stop)
-            if kind == "certify" and method in QUICK:
-                radii = versions.with_flipping_fills(radii)
+            versions = _Versions(self.knn, points, kept[of], left_out, measured, stop)
             radii = versions.with_fills_alone(radii) if measured else _decided(radii)
+            if kind == "certify" and method in QUICK:
+                radii = versions.with_likely_fills(radii, self.fills, missing)
         return replace(_least(radii, of), predicted=predicted, correct=predicted == kept)
 
     def _threat(self, at: IntArray, missing: BoolArray) -> ThreatModel:
@@ -271,26 +273,26 @@ class _Versions:
     knn: MahalanobisKNN
     points: NDArray[np.floating]
     kept: NDArray[Any]
-    threat: ThreatModel
     left_out: list[Any] | None
     measured: list[int]
     stop: Callback | None
 
-    def with_flipping_fills(self, radii: Radii) -> Radii:
-        """`radii` with the fills that an attack finds to change the answer by themselves, and nothing else of it."""
-        unproved = radii.lower == 0 if self.measured else np.isfinite(radii.lower)
-        some = np.flatnonzero(unproved & (radii.upper > 0))
-        if not len(some):
+    def with_likely_fills(self, radii: Radii, fills: Fills, missing: BoolArray) -> Radii:
+        """`radii` with 0 where one of some likely fills changes the answer by itself."""
+        numbers = np.flatnonzero(missing & ~fills.is_category())
+        some = np.flatnonzero((radii.lower == 0) & (radii.upper > 0))
+        if not len(some) or not len(numbers):
             return radii
-        threat, left_out = self.threat.of_rows(some, len(self.points)), self._left_out(some)
-        attack = self.knn.attack(
-            self.points[some], self.kept[some], threat=threat, exclude=left_out, callback=self.stop
-        )
-        attack = replace(attack, index=some)
-        if not self.measured:
-            return radii.join(attack)
-        attack = self.with_fills_alone(attack)
-        return radii.join(attack.take(attack.upper == 0))
+        likely = fills.likely(numbers, self.knn.references_)
+        step, flipping, upper = max(1, AT_ONCE // len(likely)), radii.adversarial.copy(), radii.upper.copy()
+        for part in (some[start : start + step] for start in range(0, len(some), step)):
+            tried = np.repeat(self.points[part], len(likely), axis=0)
+            tried[:, numbers] = np.tile(likely, (len(part), 1))
+            at = np.repeat(part, len(likely))
+            other = np.flatnonzero(self.knn.predict(tried, self._left_out(at), self.stop) != self.kept[at])
+            rows, first = np.unique(at[other], return_index=True)
+            flipping[rows], upper[rows] = tried[other[first]], 0.0
+        return radii.join(replace(radii, upper=upper, adversarial=flipping))
 
     def with_fills_alone(self, radii: Radii) -> Radii:
         """`radii` with 0 where the answer is another one without what was moved: a search may stop just beside it."""
