@@ -131,7 +131,7 @@ def test_limits_are_held_before_data_are_read(monkeypatch: pytest.MonkeyPatch) -
     assert refused(many) == "The file has 15,000,001 rows and 2 columns, 30,000,002 cells; the limit is 30,000,000."
     monkeypatch.setattr(parquet_module, "MAX_UNPACKED", 2**20)
     wide = parquet({"x": np.random.default_rng(0).normal(size=200_000)})
-    assert refused(wide) == "The file unpacks to 1.7 MB; the limit is 1 MB."
+    assert refused(wide) == "The file unpacks to 1.8 MB; the limit is 1 MB."
 
 
 def test_one_long_text_meant_a_million_times_takes_no_memory_a_million_times() -> None:
