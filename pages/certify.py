@@ -1,4 +1,4 @@
-"""Certify: from a CSV file to verdicts in four steps."""
+"""Certify: from a file to verdicts in four steps."""
 
 import pages.components.loading  # noqa: F401
 

@@ -1,4 +1,4 @@
-"""``attack``: a small change of each row of a dataset, a .npz archive or a CSV file that changes the answer, as CSV."""
+"""``attack``: a small change of each row of a dataset, an archive or a file that changes the answer, as CSV."""
 
 from __future__ import annotations
 

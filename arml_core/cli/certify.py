@@ -1,4 +1,4 @@
-"""``certify``: robust radii for the rows of a dataset, a .npz archive or a CSV file, as CSV."""
+"""``certify``: robust radii for the rows of a dataset, a .npz archive or a table in a file, as CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``certify`` and ``attack`` ask about: rows of a dataset, a .npz archive or a CSV file, and who may move them."""
+"""What ``certify`` and ``attack`` ask about: rows of a dataset, an archive or a file, and who may move them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from ..threat import ThreatModel
 from ..untrusted import shortened
 from ..vocabulary import NORMS, question_words
 
+TAB_ENDINGS = (".tsv", ".tab")
+TABLE_ENDINGS = (".csv", ".gz", ".parquet", ".txt", ".xlsx", *TAB_ENDINGS)
+"""A name that ends so is a table's; what the file is, its content says."""
 LARGEST_ARCHIVE = 8 * 2**30
 
 
@@ -56,13 +59,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of :func:`load_data`."""
-    parser.add_argument("data", help="a dataset's name, a .npz with X_train, y_train, X_test, y_test, or a .csv file")
-    parser.add_argument("--label", help="the label column of a .csv file")
+    parser.add_argument(
+        "data",
+        help="a dataset's name, a .npz with X_train, y_train, X_test, y_test, "
+        "or a table: .csv, .tsv, .csv.gz, .xlsx (its first sheet), .parquet",
+    )
+    parser.add_argument("--label", help="the label column of a table")
     parser.add_argument(
         "--scaling",
         choices=SCALING_KINDS,
         default="minmax",
-        help="of the columns of a .csv file; radii and the box are measured after it (default: minmax, each column to "
+        help="of the columns of a table; radii and the box are measured after it (default: minmax, each column to "
         "[0, 1]; none: in the file's own units)",
     )
 
@@ -162,10 +169,12 @@ def _learned_elsewhere(model: SavedMetric | None, data: Dataset) -> bool:
 
 def load_data(name: str, label: str | None, scaling: ScalingKind) -> Dataset:
     path = Path(name)
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() in TABLE_ENDINGS:
         if label is None:
             raise ValueError("Which column is the label? Name it with --label")
-        return read_dataset(path, label=label, name=path.stem, scaling=scaling)
+        name = path.stem.removesuffix(".csv").removesuffix(".tsv")
+        tabs = {"separator": "\t"} if any(end.lower() in TAB_ENDINGS for end in path.suffixes) else {}
+        return read_dataset(path, label=label, name=name, scaling=scaling, **tabs)
     if path.suffix.lower() == ".npz":
         return _from_archive(path)
     return load_dataset(name)

@@ -12,7 +12,7 @@ from .progress import progress_bar
 
 def register(commands: Any) -> None:
     """Add the command and its actions."""
-    parser = commands.add_parser("datasets", help="list, describe and download datasets; check a CSV file")
+    parser = commands.add_parser("datasets", help="list, describe and download datasets; check a file")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="every dataset: size, classes, and whether it is on this machine")
     listing.set_defaults(run=_list)
@@ -22,7 +22,7 @@ def register(commands: Any) -> None:
     fetch = actions.add_parser("fetch", help="download datasets of the paper that are not on this machine")
     fetch.add_argument("names", nargs="+", metavar="name", help="names from 'datasets list', or 'all'")
     fetch.set_defaults(run=_fetch)
-    check = actions.add_parser("check", help="say what is wrong with a CSV file")
+    check = actions.add_parser("check", help="say what is wrong with a table in a file")
     check.add_argument("file", help="the file")
     check.add_argument("--label", help="the column that holds the label")
     check.set_defaults(run=_check)

@@ -1,20 +1,31 @@
-"""Every dataset by name: toys, scikit-learn's small sets, the paper's six; and the door for a user's file."""
+"""Every dataset by name: toys, scikit-learn's small sets, the paper's six; and the door for a user's file.
 
-from __future__ import annotations
+Names are imported when they are first used: the process that reads a user's file starts without scikit-learn.
+"""
 
-import inspect
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ..progress import Callback
-from .base import Dataset, DatasetInfo
-from .bundled import BUNDLED_NAMES, bundled_info, load_bundled
-from .fetch import DownloadError
-from .paper import PAPER_NAMES, fetch_paper, load_paper, paper_info
-from .scaling import Scaling, fit_scaling
-from .table import read_dataset, read_table
-from .toy import TOY_NAMES, load_toy, toy_info
+_HOME = {
+    "Dataset": "base",
+    "DatasetInfo": "base",
+    "DownloadError": "fetch",
+    "Scaling": "scaling",
+    "dataset_info": "catalogue",
+    "fetch_dataset": "catalogue",
+    "fit_scaling": "scaling",
+    "list_datasets": "catalogue",
+    "load_dataset": "catalogue",
+    "read_dataset": "table",
+    "read_table": "table",
+}
+
+if TYPE_CHECKING:
+    from .base import Dataset, DatasetInfo
+    from .catalogue import dataset_info, fetch_dataset, list_datasets, load_dataset
+    from .fetch import DownloadError
+    from .scaling import Scaling, fit_scaling
+    from .table import read_dataset, read_table
 
 __all__ = [
     "Dataset",
@@ -30,54 +41,12 @@ __all__ = [
     "read_table",
 ]
 
-_Loader = Callable[..., Dataset]
-_GROUPS: tuple[tuple[tuple[str, ...], _Loader, Callable[[str], DatasetInfo]], ...] = (
-    (TOY_NAMES, load_toy, toy_info),
-    (BUNDLED_NAMES, load_bundled, bundled_info),
-    (PAPER_NAMES, load_paper, paper_info),
-)
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)
 
 
-def list_datasets() -> tuple[DatasetInfo, ...]:
-    """All datasets, with size, classes, terms, source, and whether they are on this machine now."""
-    return tuple(info(name) for names, _, info in _GROUPS for name in names)
-
-
-def dataset_info(name: str) -> DatasetInfo:
-    """The entry of :func:`list_datasets` for one name."""
-    _, info = _find(name)
-    return info(name)
-
-
-def load_dataset(name: str, **options: Any) -> Dataset:
-    """A dataset by name.
-
-    Toys take `n`, `noise` and `seed`; the paper's six take `callback` for the progress of a download; the
-    bundled sets take no options. Unknown names and options are a ValueError that lists the known ones.
-    """
-    load, _ = _find(name)
-    known = [parameter for parameter in inspect.signature(load).parameters if parameter != "name"]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        accepted = f"it takes {', '.join(known)}" if known else "it takes no options"
-        raise ValueError(f"dataset {name} has no option {unknown[0]!r}; {accepted}")
-    return load(name, **options)
-
-
-def fetch_dataset(name: str, callback: Callback | None = None) -> Path | None:
-    """See to it that a set is on this machine, downloading it if need be.
-
-    Returns the file it lies in, or None for a set that needs none.
-    """
-    info = dataset_info(name)
-    if info.available:
-        return info.location
-    return fetch_paper(name, callback)
-
-
-def _find(name: str) -> tuple[_Loader, Callable[[str], DatasetInfo]]:
-    for names, load, info in _GROUPS:
-        if name in names:
-            return load, info
-    every = ", ".join(known for names, _, _ in _GROUPS for known in names)
-    raise ValueError(f"there is no dataset {name!r}; there are {every}")
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import shuffle
 
 from ..numerics.arrays import FloatArray
 from .scaling import Scaling
@@ -94,6 +93,8 @@ class Dataset:
             raise ValueError(f"n must be at least 1; got {n}")
         if len(self.X_test) == 0:
             raise ValueError(f"{self.title} has no test rows; certify its training rows leave-one-out instead")
+        from sklearn.utils import shuffle
+
         x, y = shuffle(self.X_test, self.y_test, random_state=EVALUATION_SEED)
         return x[:n], y[:n]
 

@@ -2,7 +2,6 @@
 
 import bz2
 import encodings.aliases
-import gzip
 import io
 import random
 import tracemalloc
@@ -190,7 +189,7 @@ def _zipped(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, _zipped])
+@pytest.mark.parametrize("pack", [bz2.compress, _zipped])
 def test_a_packed_bomb_is_named_and_not_unpacked(pack: Any) -> None:
     content = pack(bytes(20 * 2**20))
     tracemalloc.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import streamlit as st
+from openpyxl import Workbook
 from streamlit.testing.v1 import AppTest
 
 from arml_core.datasets.table import read_table, select
@@ -92,9 +94,12 @@ UNREADABLE = {
         ",".join(f"c{i}" for i in range(2301)).encode() + b"\n",
         "The file has 2,301 columns; the limit is 2,000.",
     ),
-    "excel": (b"PK\x03\x04\x14\x00\x06\x00[Content_Types].xml", "This is an Excel file, not CSV."),
+    "old excel": (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "This is an old Excel file (.xls) or one with a password, not CSV.",
+    ),
     "html": (b"<!DOCTYPE html>\n<html>", "This is an HTML page, not CSV."),
-    "archive": (b"\x1f\x8b\x08\x00", "This is a gzip archive, not CSV."),
+    "archive": (b"PK\x03\x04\x14\x00data.txt", "This is a ZIP archive, not CSV."),
 }
 
 
@@ -223,9 +228,40 @@ def test_too_large_a_file_is_refused_before_it_is_read(monkeypatch) -> None:
     assert "file" not in address(app)
 
 
+def test_pasted_text_is_a_file_like_any_other() -> None:
+    app = page()
+    app.button(key="cf_take_pasted_file").click().run()
+    assert "There is no text yet: paste a table first, its column names included." in said(app)
+    app.text_area(key="cf_pasted_file").set_value(GOOD.decode()).run()
+    app.button(key="cf_take_pasted_file").click().run()
+    assert not app.exception
+    assert any("**pasted**" in text.value for text in app.markdown)
+    assert certifiable(choose_label(app))
+    _, content = Client(start=False).file(address(app)["file"])
+    assert content == GOOD
+
+
+def test_a_workbook_is_read_its_sheet_is_named_and_a_title_above_the_table_is_asked_about() -> None:
+    book = Workbook()
+    for row in (["Results of today"], [], ["x1", "x2", "label"], [1, 2, "a"], [3, 5, "b"], [4, 1, "b"]):
+        book.active.append(row)
+    book.create_sheet("notes")
+    content = io.BytesIO()
+    book.save(content)
+    app = upload(page(), content.getvalue(), "results.csv")
+    assert (
+        "Read as an Excel file: the first sheet, 'Sheet' of 2; the other one is left out. Lines are the rows of the "
+        "sheet." in said(app)
+    )
+    assert "Row 1 does not look like a part of the table ('Results of today'). Leave it out?" in said(app)
+    click(app, "Yes, the table begins below")
+    assert certifiable(choose_label(app))
+
+
 def test_only_two_files_are_kept_in_memory(monkeypatch) -> None:
     client, read = Client(start=False), []
-    monkeypatch.setattr(files, "read_table", lambda content, **options: read.append(content) or read_table(content))
+    reading = lambda content, **options: read.append(content) or read_table(content)  # noqa: E731
+    monkeypatch.setattr(files, "read_table_apart", reading)
     digests = [client.add_file(GOOD + b"%d,1,a\n" % k, f"{k}.csv") for k in range(3)]
     for digest in (*digests, *digests[1:]):
         page(file=digest, use='{"label":"label"}')

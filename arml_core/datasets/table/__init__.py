@@ -1,4 +1,4 @@
-"""The door for a user's CSV: reading, what is wrong with it, columns to features and back, safe export.
+"""The door for a user's table: reading, what is wrong with it, columns to features and back, safe export.
 
 ``table, problems = read_table(file)`` reads; ``data, problems = select(table, label=…)`` chooses and scales;
 ``apply_layout(data.layout, other_table)`` reads a later file for the same model. Nothing is guessed silently,
@@ -7,12 +7,13 @@ nothing is imputed, no row disappears without a count.
 
 from .cells import safe_cell
 from .dataset import read_dataset
-from .encoding import MAX_BYTES
 from .export import counterfactuals_in_units, write_csv
 from .labels import check_neighbors
 from .layout import FeatureColumn, Layout, layout_of
+from .limits import MAX_BYTES, MAX_COLUMNS
 from .problems import Problem, Problems, Remedy
-from .read import MAX_COLUMNS, ReadResult, Table, read_table
+from .read import ReadResult, Table, read_table
+from .read_apart import read_table_apart
 from .role_problems import ONE_HOT_MEANING
 from .select import SelectResult, TableData, apply_layout, label_candidates, select
 
@@ -36,6 +37,7 @@ __all__ = [
     "layout_of",
     "read_dataset",
     "read_table",
+    "read_table_apart",
     "safe_cell",
     "select",
     "write_csv",

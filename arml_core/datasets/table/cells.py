@@ -89,6 +89,12 @@ def _parse_cell(cell: str, decimal: str) -> tuple[float, int]:
     return value, NUMBER if np.isfinite(value) else NOT_FINITE
 
 
+def number_text(value: float) -> str:
+    """A number as people write it: every digit that counts, and a whole one without a point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return str(int(value)) if whole else repr(value)
+
+
 def safe_cell(text: str) -> str:
     """The text for a CSV that people open in a spreadsheet: what could run as a formula gets a leading quote.
 

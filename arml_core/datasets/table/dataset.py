@@ -17,7 +17,7 @@ _SELECT_OPTIONS = frozenset(inspect.signature(select).parameters) - {"table"}
 def read_dataset(
     file: Source, *, label: str, name: str = "file", scaling: ScalingKind = "minmax", **options: Any
 ) -> Dataset:
-    """A labelled CSV file as a dataset, for callers who cannot ask: what is open is a ValueError in full words.
+    """A labelled table in a file as a dataset, for callers who cannot ask: what is open is a ValueError in full words.
 
     `options` are those of :func:`read_table` (how the file is written) and :func:`select` (what to use of it).
     """

@@ -12,11 +12,11 @@ import charset_normalizer
 
 from ...untrusted import check_regular_file
 from . import problems
+from .limits import MAX_BYTES
 from .problems import Problem, quoted
 
 Source: TypeAlias = "bytes | bytearray | memoryview | str | os.PathLike[str] | IO[bytes]"
 
-MAX_BYTES = 50 * 2**20
 SAMPLE_BYTES = 64 * 1024
 PREVIEW_LEAD = 24  # signs of a preview before the first one that tells encodings apart, at most
 MAX_OFFERS = 3
@@ -29,16 +29,15 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MAGIC = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel file"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel file (.xls) or one with a password"),
     (b"PK\x05\x06", "a ZIP archive"),
-    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x1f\x8b", "another gzip archive"),
     (b"BZh", "a bzip2 archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"\xfd7zXZ\x00", "an xz archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"(\xb5/\xfd", "a Zstandard archive"),
     (b"%PDF-", "a PDF file"),
-    (b"PAR1", "a Parquet file"),
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),

@@ -101,6 +101,8 @@ class Problems(Sequence[Problem]):
 
 
 FIX_THE_FILE = Remedy("Fix the file and load it again.")
+FEWER = Remedy("Keep fewer rows or columns.")
+FEWER_PARTS = Remedy("Save it as CSV without its formats.")
 
 
 def quoted(text: str, limit: int = 40) -> str:
@@ -150,7 +152,7 @@ def no_values() -> Problem:
 def too_large(size: int | None, limit: int) -> Problem:
     has = f"more than {limit / 2**20:,.0f} MB" if size is None else f"{size / 2**20:,.1f} MB"
     message = f"The file has {has}; the limit is {limit / 2**20:,.0f} MB."
-    return Problem("too_large", "error", message, remedies=(Remedy("Keep fewer rows or columns."),))
+    return Problem("too_large", "error", message, remedies=(FEWER,))
 
 
 def too_wide(n_columns: int, limit: int) -> Problem:
@@ -158,9 +160,112 @@ def too_wide(n_columns: int, limit: int) -> Problem:
     return Problem("too_wide", "error", message, remedies=(Remedy("Keep fewer columns."),))
 
 
+SAVE_AS = Remedy("Save it as CSV (in a spreadsheet: File, Save as, CSV UTF-8) and load that file.")
+
+
 def not_csv(what: str) -> Problem:
-    remedy = Remedy("Save it as CSV (in a spreadsheet: File, Save as, CSV UTF-8) and load that file.")
-    return Problem("not_csv", "error", f"This is {what}, not CSV.", remedies=(remedy,))
+    return Problem("not_csv", "error", f"This is {what}, not CSV.", remedies=(SAVE_AS,))
+
+
+def too_many_cells(n_rows: int | None, n_columns: int | None, limit: int) -> Problem:
+    has = f"more than {limit:,} cells"
+    if n_rows is not None and n_columns is not None:
+        has = f"{n_rows:,} rows and {n_columns:,} columns, {n_rows * n_columns:,} cells"
+    return Problem("too_many_cells", "error", f"The file has {has}; the limit is {limit:,}.", remedies=(FEWER,))
+
+
+def too_many_sheet_rows(limit: int) -> Problem:
+    message = f"The sheet goes on after row {limit:,}, the last one that Excel has."
+    return Problem("damaged", "error", message, remedies=(SAVE_AS,))
+
+
+def too_many_parts(found: int, limit: int) -> Problem:
+    message = f"The file is in {found:,} parts; the limit is {limit:,}."
+    return Problem("too_large", "error", message, remedies=(SAVE_AS,))
+
+
+def unpacks_to_too_much(size: int | None, limit: float, part: str = "") -> Problem:
+    what = f"The part {quoted(part)} of the file" if part else "The file"
+    has = f"more than {limit / 2**20:,.0f} MB" if size is None else f"{size / 2**20:,.1f} MB"
+    message = f"{what} unpacks to {has}; the limit is {limit / 2**20:,.0f} MB."
+    return Problem("too_large", "error", message, remedies=(FEWER,))
+
+
+def several_members() -> Problem:
+    message = "The gzip archive goes on after its first file; only an archive of one file is read."
+    return Problem("damaged", "error", message, remedies=(Remedy("Unpack it and load the table that is meant."),))
+
+
+def damaged(what: str, reason: str) -> Problem:
+    message = f"This {what} cannot be read: it is damaged, or not what it seems ({reason})."
+    return Problem("damaged", "error", message, remedies=(Remedy("Save or download it again."), SAVE_AS))
+
+
+def declares_entities(part: str) -> Problem:
+    message = f"This Excel file declares a document type in {quoted(part)}, which no spreadsheet program writes."
+    return Problem("damaged", "error", message, remedies=(SAVE_AS,))
+
+
+def missing_package(what: str, package: str) -> Problem:
+    message = f"Reading {what} needs the Python package {package}, which is not installed here."
+    install = Remedy(f"Install it (pip install {package}).")
+    return Problem("missing_package", "error", message, remedies=(SAVE_AS, install))
+
+
+def no_cells(column: str, what: str) -> Problem:
+    message = f"Column {quoted(column)} has {what}; a table needs a number or a text in each."
+    leave_out = Remedy("Leave this column out, or make several of it, and save the file again.")
+    return Problem("nested", "error", message, column=column, remedies=(leave_out,))
+
+
+def took_too_long(seconds: float) -> Problem:
+    message = f"Reading this file took longer than {seconds:,.0f} seconds and was stopped."
+    return Problem("too_slow", "error", message, remedies=(FEWER, FEWER_PARTS))
+
+
+def took_too_much_memory(limit: float) -> Problem:
+    message = f"Reading this file took more than {limit / 2**20:,.0f} MB of memory and was stopped."
+    return Problem("too_much_memory", "error", message, remedies=(FEWER, FEWER_PARTS))
+
+
+def reader_ended() -> Problem:
+    message = "The process that read this file ended before it was done. The file may be damaged."
+    return Problem("damaged", "error", message, remedies=(Remedy("Load it again."), SAVE_AS))
+
+
+# What was read, where it was no text
+
+
+def read_as_sheet(name: str, n_sheets: int) -> Problem:
+    others = {1: "", 2: " of 2; the other one is left out"}.get(
+        n_sheets, f" of {n_sheets:,}; the {n_sheets - 1:,} others are left out"
+    )
+    which = "the sheet" if n_sheets == 1 else "the first sheet,"
+    message = f"Read as an Excel file: {which} {quoted(name)}{others}. Lines are the rows of the sheet."
+    return Problem("sheet", "note", message)
+
+
+def read_as_parquet() -> Problem:
+    return Problem("parquet", "note", "Read as a Parquet file. Lines are its rows, counted from 1.")
+
+
+def empty_sheet(name: str) -> Problem:
+    message = f"The first sheet, {quoted(name)}, is empty."
+    return Problem("empty", "error", message, remedies=(Remedy("Move the sheet with the table to the front."),))
+
+
+def no_sheet() -> Problem:
+    return Problem("empty", "error", "The Excel file has no sheet with cells that is shown.", remedies=(SAVE_AS,))
+
+
+def rows_above_table(first: int, skipped: int, text: str) -> Problem:
+    which, them = (f"Row {first} does", "it") if first == skipped else (f"Rows {first} to {skipped} do", "them")
+    message = f"{which} not look like a part of the table ({quoted(text)}). Leave {them} out?"
+    remedies = (
+        Remedy("Yes, the table begins below", {"skip_lines": skipped}),
+        Remedy("No, the table begins there", {"skip_lines": 0}),
+    )
+    return Problem("rows_above", "question", message, (first,), remedies=remedies)
 
 
 def undecodable(encoding: str, line: int) -> Problem:

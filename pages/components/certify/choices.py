@@ -14,6 +14,7 @@ from arml_core.certificates import METHODS
 from arml_core.cross_fitting import DEFAULT_FOLDS
 from arml_core.datasets.scaling import ScalingKind
 from arml_core.datasets.table.encoding import text_encoding
+from arml_core.datasets.table.limits import MAX_SHEET_ROWS
 from arml_core.learners.registry import LearnerEntry
 from arml_core.vocabulary import NORMS, VERDICTS
 
@@ -104,6 +105,10 @@ def _separator(value: Any) -> str:
     return value if isinstance(value, str) and len(value) == 1 and value not in '"\r\n.' else _refuse()
 
 
+def _lines(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value <= MAX_SHEET_ROWS and value is not True else _refuse()
+
+
 def _decimal(value: Any) -> str:
     return _text(value) if value in (".", ",") else _refuse()
 
@@ -118,6 +123,7 @@ READ = {
     "separator": _separator,
     "decimal": _decimal,
     "header": _truth,
+    "skip_lines": _lines,
     "skip_ragged": _truth,
     "keep_row_numbers": _truth,
 }

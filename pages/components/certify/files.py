@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from arml_core.datasets.table import MAX_BYTES, Problems, Table, read_table
+from arml_core.datasets.table import MAX_BYTES, Problems, Table, read_table_apart
 from arml_core.datasets.table.problems import too_large
 
 from ..visitor import read_client, write_client
@@ -17,6 +17,8 @@ from .choices import open_steps, update_inputs
 from .samples import FOLDER, SAMPLES
 
 LONGEST_TITLE = 80
+PASTED = "pasted"
+"""The title of pasted text."""
 KEPT_SECONDS = 3600
 """How long a file that was read stays in memory; then it is read again, if it has not expired."""
 KEPT_FILES = 2
@@ -44,7 +46,7 @@ def load(file: str, options: Mapping[str, Any]) -> Loaded:
 def _load(file: str, owner: str, title: str, options: str) -> Loaded:
     """Cached for each owner: what somebody uploaded is found by nobody else, not even by its digest."""
     content = (FOLDER / f"{file}.csv").read_bytes() if file in SAMPLES else read_client().file(file)[1]
-    table, problems = read_table(content, **json.loads(options))
+    table, problems = read_table_apart(content, **json.loads(options))
     return Loaded(title, len(content), table, problems)
 
 
@@ -57,8 +59,24 @@ def take_upload(slot: str, key: str) -> None:
     if upload.size > MAX_BYTES:
         st.session_state[f"cf_refused_{slot}"] = too_large(upload.size, MAX_BYTES)
         return
+    _keep(slot, upload.getvalue(), clean_title(upload.name))
+
+
+def take_pasted(slot: str, key: str) -> None:
+    """Keep pasted text as a file; from there on it is one."""
+    content = str(st.session_state.get(key) or "").encode(errors="replace")
+    st.session_state.pop(f"cf_refused_{slot}", None)
+    if not content.strip():
+        st.session_state[f"cf_refused_{slot}"] = "There is no text yet: paste a table first, its column names included."
+    elif len(content) > MAX_BYTES:
+        st.session_state[f"cf_refused_{slot}"] = too_large(len(content), MAX_BYTES)
+    else:
+        _keep(slot, content, PASTED)
+
+
+def _keep(slot: str, content: bytes, title: str) -> None:
     try:
-        digest = write_client().add_file(upload.getvalue(), clean_title(upload.name))
+        digest = write_client().add_file(content, title)
     except OSError as error:
         st.session_state[f"cf_refused_{slot}"] = str(error)
         return

@@ -15,7 +15,7 @@ from arml_core.references.registry import REFERENCES
 from ..markdown import escaped
 from ..visitor import read_client
 from .choices import WIDGETS, CertifyView, current, update_inputs
-from .files import Loaded, choose_file, take_upload
+from .files import Loaded, choose_file, take_pasted, take_upload
 from .problems import show_problems, take_remedy
 from .samples import SAMPLES
 from .saved_runs import day, pick_run, saved_runs
@@ -38,6 +38,10 @@ REFERENCE_WORDS = {
     "two": f"The model is learned from the labelled rows of the reference file. {QUERY_WORDS}",
 }
 """The same where references are learned (step 3)."""
+FORMAT_WORDS = (
+    "A table as text (.csv, .tsv, also packed as .csv.gz), the first sheet of an Excel file (.xlsx), or Parquet. "
+    "The content decides, not the name."
+)
 ENCODINGS = ("utf-8-sig", "cp1252", "latin-1", "cp1251", "shift_jis", "gb18030", "utf-16")
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -100,8 +104,15 @@ def _show_slot(slot: str, view: CertifyView, loaded: Loaded | None, missing: dic
 def _show_choosing(slot: str, view: CertifyView, title: str) -> None:
     key = f"cf_upload_{slot}"
     st.file_uploader(
-        title, type=None, key=key, on_change=take_upload, args=(slot, key), max_upload_size=MAX_BYTES >> 20
+        title,
+        type=None,
+        key=key,
+        on_change=take_upload,
+        args=(slot, key),
+        max_upload_size=MAX_BYTES >> 20,
+        help=FORMAT_WORDS,
     )
+    _show_pasting(slot)
     refused = st.session_state.get(f"cf_refused_{slot}")
     if isinstance(refused, Problem):
         show_problems([refused], f"refused_{slot}", lambda remedy: None)
@@ -119,6 +130,18 @@ def _show_choosing(slot: str, view: CertifyView, title: str) -> None:
             on_change=lambda: choose_file(slot, st.session_state[f"cf_earlier_{slot}"]),
             placeholder="Choose one",
         )
+
+
+def _show_pasting(slot: str) -> None:
+    with st.popover("Paste a table", icon=":material/content_paste:"):
+        key = f"cf_pasted_{slot}"
+        st.text_area(
+            "Rows copied from a spreadsheet, or CSV text; the first row holds the column names",
+            key=key,
+            height=200,
+            placeholder="length,width,label\n1.5,2,a\n1.7,3,b",
+        )
+        st.button("Use this text", key=f"cf_take_pasted_{slot}", on_click=take_pasted, args=(slot, key))
 
 
 def _show_samples(slot: str, view: CertifyView) -> None:
@@ -183,15 +206,25 @@ def _show_reading(slot: str, loaded: Loaded) -> None:
             args=(option,),
         )
 
-    pick("Encoding", "encoding", ENCODINGS, table.encoding)
-    pick("Values are separated by", "separator", SEPARATORS, table.separator, lambda s: SEPARATOR_NAMES.get(s, repr(s)))
-    pick("Decimal sign", "decimal", (".", ","), table.decimal, {".": "point (1.5)", ",": "comma (1,5)"}.__getitem__)
-    for label, option, value in (
-        ("Row 1 holds the column names", "header", table.header),
-        ("Leave lines with too many or too few values out", "skip_ragged", bool(_option(name, "skip_ragged"))),
-        ("Keep a first column of row numbers", "keep_row_numbers", bool(_option(name, "keep_row_numbers"))),
-    ):
+    if table.format == "text":
+        pick("Encoding", "encoding", ENCODINGS, table.encoding)
+        pick("Values are separated by", "separator", SEPARATORS, table.separator, _separator_name)
+    if table.format != "parquet":
+        pick("Decimal sign", "decimal", (".", ","), table.decimal, {".": "point (1.5)", ",": "comma (1,5)"}.__getitem__)
+    switches: dict[str, tuple[str, bool]] = {}
+    if table.format != "parquet":
+        switches["header"] = ("Row 1 holds the column names", table.header)
+        switches["skip_ragged"] = (
+            "Leave lines with too many or too few values out",
+            bool(_option(name, "skip_ragged")),
+        )
+    switches["keep_row_numbers"] = ("Keep a first column of row numbers", bool(_option(name, "keep_row_numbers")))
+    for option, (label, value) in switches.items():
         st.toggle(label, key=WIDGETS.key(f"{name}_{option}", value), on_change=choose, args=(option,))
+
+
+def _separator_name(separator: str) -> str:
+    return SEPARATOR_NAMES.get(separator, repr(separator))
 
 
 def _option(name: str, option: str) -> Any:
