@@ -2,8 +2,8 @@
 
     python -m benchmarks.reading_apart [--seconds 10]
 
-A click is some hundredths of a second of Python, as the script of a page is. Its median and 95th percentile while nothing is
-read are the baseline of the same run; the readings go on in a thread of this process, as in the server.
+A click is some hundredths of a second of Python, as the script of a page is. Its median and 95th percentile while
+nothing is read are the baseline of the same run; the readings go on in a thread of this process, as in the server.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
@@ -39,6 +40,25 @@ def test_a_dataset_is_certified_row_by_row(capsys):
     np.testing.assert_array_equal([float(row["lower"]) for row in rows], expected.lower)
     assert [row["predicted"] for row in rows] == [data.class_names[c] for c in expected.predicted]
     assert f"clean error {np.mean(~expected.correct):.3f}" in printed.err
+
+
+@pytest.mark.parametrize("ending", ["tsv", "csv.gz", "xlsx", "parquet"])
+def test_every_kind_of_table_is_certified_like_its_text(ending, tmp_path, capsys):
+    frame = pd.read_csv(ROOT / "data" / "samples" / "bottles.csv").iloc[::6]
+    path = tmp_path / f"bottles.{ending}"
+    frame.to_csv(tmp_path / "bottles.csv", index=False)
+    {
+        "tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        "csv.gz": lambda: frame.to_csv(path, index=False),
+        "xlsx": lambda: frame.to_excel(path, index=False),
+        "parquet": lambda: frame.to_parquet(path, index=False),
+    }[ending]()
+    printed = []
+    for file in (tmp_path / "bottles.csv", path):
+        assert main(["certify", str(file), "--label", "machine", "--method", "exact"]) == 0
+        printed.append(read_rows(capsys.readouterr().out))
+    assert len(printed[0]) == 20
+    assert printed[0] == printed[1]
 
 
 def test_wrong_training_rows_are_three_more_columns(capsys):

@@ -138,7 +138,7 @@ def _show_pasting(slot: str) -> None:
         st.text_area(
             "Rows copied from a spreadsheet, or CSV text; the first row holds the column names",
             key=key,
-            height=200,
+            height=120,
             placeholder="length,width,label\n1.5,2,a\n1.7,3,b",
         )
         st.button("Use this text", key=f"cf_take_pasted_{slot}", on_click=take_pasted, args=(slot, key))
