@@ -11,6 +11,7 @@ from .encoding import MAX_BYTES
 from .export import counterfactuals_in_units, write_csv
 from .labels import check_neighbors
 from .layout import FeatureColumn, Layout, layout_of
+from .possible_changes import Rounding, possible_counterfactuals
 from .problems import Problem, Problems, Remedy
 from .read import MAX_COLUMNS, ReadResult, Table, read_table
 from .role_problems import ONE_HOT_MEANING
@@ -26,6 +27,7 @@ __all__ = [
     "Problems",
     "ReadResult",
     "Remedy",
+    "Rounding",
     "SelectResult",
     "Table",
     "TableData",
@@ -34,6 +36,7 @@ __all__ = [
     "counterfactuals_in_units",
     "label_candidates",
     "layout_of",
+    "possible_counterfactuals",
     "read_dataset",
     "read_table",
     "safe_cell",
