@@ -18,7 +18,7 @@ LAYERS = [  # a part may import its own layer and the ones above it in this list
     {"metric", "threat", "datasets"},
     {"neighbors", "checks", "radii"},
     {"certificates", "attacks", "switching"},
-    {"cross_fitting", "curves", "knn", "learners", "neural", "references", "report", "warm_up"},
+    {"cross_fitting", "curves", "knn", "learners", "model_file", "neural", "references", "report", "warm_up"},
     {"figures", "jobs", "results", "comparison"},
     {"reproduce"},
     {"cli", "__main__", "__init__"},
