@@ -17,6 +17,7 @@ _HOME = {
     "ContradictionError": "errors",
     "Certificates": "radii",
     "Euclidean": "learners",
+    "Fairness": "questions",
     "GMLVQ": "references",
     "ITML": "learners",
     "LFDA": "learners",
@@ -27,12 +28,15 @@ _HOME = {
     "NCA": "learners",
     "NotPSDError": "errors",
     "NotSupportedError": "errors",
+    "Protection": "questions",
     "Radii": "radii",
     "RobustPrototypes": "references",
     "ThreatModel": "threat",
     "TrainingChanges": "certificates.training_rows",
+    "columns_to_protect": "questions",
     "cross_fit": "cross_fitting",
     "dkw_band": "curves",
+    "fairness": "questions",
     "list_datasets": "datasets",
     "load_dataset": "datasets",
     "load_metric": "learners",
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
     from .model_file import load_model
+    from .questions import Fairness, Protection, columns_to_protect, fairness
     from .radii import AttackResult, Certificates, Radii
     from .references import GMLVQ, AdversarialPruning, KMeansPrototypes, RobustPrototypes
     from .threat import ThreatModel
@@ -70,17 +75,21 @@ __all__ = [
     "Certificates",
     "ContradictionError",
     "Euclidean",
+    "Fairness",
     "KMeansPrototypes",
     "MahalanobisKNN",
     "Metric",
     "NotPSDError",
     "NotSupportedError",
+    "Protection",
     "Radii",
     "RobustPrototypes",
     "ThreatModel",
     "TrainingChanges",
+    "columns_to_protect",
     "cross_fit",
     "dkw_band",
+    "fairness",
     "list_datasets",
     "load_dataset",
     "load_metric",

@@ -22,6 +22,7 @@ from .numerics.arrays import FloatArray, IntArray
 from .progress import Callback
 from .radii import Radii
 from .threat import ThreatModel
+from .threat.switches import KEPT
 
 DEFAULT_FOLDS = 5
 SHARES = 1000  # of the training of one fold, in which progress is counted
@@ -87,6 +88,7 @@ def with_unseen_labels(
         upper=np.where(unseen, 0.0, found.upper),
         exact=found.exact | unseen,
         adversarial=np.where(settled, x.astype(found.adversarial.dtype), found.adversarial),
+        switched=np.where(settled, KEPT, found.switched),
     )
 
 
@@ -127,7 +129,8 @@ class CrossFitted:
         index = self._rows(rows)
         if question.pop("exclude", None) is not None:
             raise ValueError("exclude: every row is answered by a model learned without it; no more can be left out")
-        threat = question.pop("threat", None) or ThreatModel()
+        threat = (question.pop("threat", None) or ThreatModel()).for_features(None)
+        threat = threat.with_values(self.X)  # of all rows, so that a code of a switch means the same in every fold
         parts, before = [], 0
         for knn, at in self._parts(index):
             within = _counted(callback, before, len(at), len(index))

@@ -70,11 +70,28 @@ def dkw_band(error: ArrayLike, n_points: int, confidence: float = 0.95) -> tuple
     """
     if n_points < 1:
         raise ValueError(f"a confidence band needs at least one point; got {n_points}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1; got {confidence}")
+    check_confidence(confidence)
     values = np.asarray(error, dtype=np.float64)
     half = float(np.sqrt(np.log(2 / (1 - confidence)) / (2 * n_points)))
     return np.clip(values - half, 0.0, 1.0), np.clip(values + half, 0.0, 1.0)
+
+
+def share_bounds(count: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Between which shares the true one lies with the given confidence, where `count` of `n` independent rows have it.
+
+    Clopper and Pearson's two-sided bounds: exact, so never less sure than they say.
+    """
+    from scipy.stats import binomtest  # half a second of import for those who want bounds
+
+    check_confidence(confidence)
+    found = binomtest(count, n).proportion_ci(confidence, method="exact")
+    return float(found.low), float(found.high)
+
+
+def check_confidence(confidence: float) -> None:
+    """A confidence lies between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1; got {confidence}")
 
 
 @dataclass(frozen=True)

@@ -412,8 +412,25 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def count_combinations(self, X: ArrayLike, threat: ThreatModel) -> IntArray:
         """How many combinations of switches `threat` allows for each row of X, the row itself among them."""
-        x, threat = self._checked_points(X), self._with_values(self._by_place(threat))
+        x, threat = self._checked_points(X), self.spelled_out(threat)
         return np.bincount(Combinations.of(x, threat.switches, threat.max_switches).row, minlength=len(x))
+
+    def spelled_out(self, threat: ThreatModel | None) -> ThreatModel:
+        """`threat` with every feature by its place, and every switch with its values: those of the training rows."""
+        check_is_fitted(self)
+        return self._with_values(self._by_place(threat))
+
+    def training_rows(self) -> NDArray[np.floating] | None:
+        """The rows that `fit` was given; None where they are too many to be kept beside references."""
+        check_is_fitted(self)
+        return self._train_rows
+
+    def without_names(self) -> MahalanobisKNN:
+        """The same classifier for rows that are plain arrays, also where it was fitted to named columns."""
+        knn = copy(self)
+        if hasattr(knn, "feature_names_in_"):
+            del knn.feature_names_in_
+        return knn
 
     def _by_place(self, threat: ThreatModel | None) -> ThreatModel:
         """The threat model with every feature by its place."""
@@ -445,9 +462,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """:meth:`certify` or :meth:`attack` where features may be switched."""
         x, threat = self._checked_points(X), self._with_values(threat)
         n, named = len(x), checked_exclude(exclude, len(x), self._n_train, 0)
-        knn = copy(self)
-        if hasattr(knn, "feature_names_in_"):
-            del knn.feature_names_in_  # the versions of a row are arrays
+        knn = self.without_names()  # the versions of a row are arrays
         predicted = knn.predict(x, named, none_done(callback))
         correct = (
             np.ones(n, dtype=bool) if y is None else self.classes_[checked_labels(y, n, self.classes_)] == predicted

@@ -28,6 +28,8 @@ FOLDER = Path(__file__).parents[1] / "data" / "results"
 FORMAT = 1
 LARGEST_FILE = 64 * 2**20
 _ARRAYS = ("lower", "upper", "exact", "correct")
+_SWITCHED = "switched"
+"""An array that is there only where features may be switched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,8 @@ def write_results(path: Path, evaluations: Iterable[Evaluation]) -> None:
     for place, evaluation in enumerate(evaluations):
         if not np.array_equal(evaluation.radii.index, np.arange(len(evaluation))):
             raise ValueError(f"only the first {len(evaluation)} rows can be written; this evaluation has others")
-        arrays |= {f"{place}.{name}": getattr(evaluation.radii, name) for name in _ARRAYS}
+        names = (*_ARRAYS, _SWITCHED) if evaluation.radii.threat.switches else _ARRAYS
+        arrays |= {f"{place}.{name}": getattr(evaluation.radii, name) for name in names}
         about.append(_about(evaluation))
     text = json.dumps({"format": FORMAT, "evaluations": about}, ensure_ascii=False, sort_keys=True)
     buffer = io.BytesIO()
@@ -106,7 +109,11 @@ def read_results(path: Path) -> tuple[Evaluation, ...]:
         if text["format"] != FORMAT:
             raise ValueError(f"it has format {text['format']}, this version reads {FORMAT}")
         return tuple(
-            _evaluation(about, {name: stored[f"{place}.{name}"] for name in _ARRAYS})
+            _evaluation(
+                about,
+                {name: stored[f"{place}.{name}"] for name in _ARRAYS}
+                | {name: stored[f"{place}.{name}"] for name in (_SWITCHED,) if f"{place}.{name}" in stored},
+            )
             for place, about in enumerate(text["evaluations"])
         )
     except FileNotFoundError:
@@ -136,6 +143,8 @@ def _about(evaluation: Evaluation) -> dict[str, Any]:
         "method": spec.method,
         "n_neighbors": spec.n_neighbors,
         "threat": spec.threat.arguments(),
+        # with the values that the training rows have, which codes in the arrays refer to
+        **({"answered": evaluation.radii.threat.arguments()} if evaluation.radii.threat.switches else {}),
         "options": dict(spec.options),
         "budget": spec.budget,
         **({} if spec.at is None else {"at": list(spec.at)}),
@@ -155,6 +164,10 @@ def _evaluation(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Evaluati
     if not ((lower >= 0) & (lower <= upper)).all():
         raise ValueError("it has a radius that is not a number, negative or above its upper side")
     n, made, threat = len(lower), about["made"], ThreatModel(**about["threat"])
+    answered = ThreatModel(**about["answered"]) if "answered" in about else threat
+    switched = np.asarray(arrays.get(_SWITCHED, np.empty((n, 0))), dtype=np.intp)
+    if switched.shape not in ((n, 0), (n, len(answered.switches))):
+        raise ValueError("its arrays do not fit together")
     radii = Radii(
         index=np.arange(n),
         lower=lower,
@@ -164,7 +177,8 @@ def _evaluation(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> Evaluati
         predicted=np.full(n, -1),  # answers and adversarial points are not kept
         adversarial=np.empty((n, 0)),
         method=about["method"],
-        threat=threat,
+        threat=answered,
+        switched=switched,
     )
     spec = EvaluationSpec(
         about["kind"],

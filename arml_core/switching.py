@@ -34,7 +34,7 @@ class Classifier(Protocol):
 
     classes_: NDArray[Any]
 
-    def predict(self, X: Any, exclude: Any = None) -> NDArray[Any]:
+    def predict(self, X: Any, exclude: Any = None, callback: Callback | None = None) -> NDArray[Any]:
         """The answers."""
 
     def certify(self, X: Any, y: Any = None, method: str = "votes", **question: Any) -> Radii:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -105,6 +105,8 @@ def _evaluate(
     if spec.points.digest is not None:
         given = context.uploads.get_points(spec.points.digest, row["scope"])
     rows = rows_of(dataset, spec.points, given)
+    if spec.threat.switches:  # values of all training rows, so that a code means the same in every fold
+        spec = replace(spec, threat=spec.threat.with_values(dataset.X_train))
     phase = "certifying" if spec.kind == "certify" else "attacking"
     key = f"{row['scope']}-{spec.run}"
     if spec.points.part == "cross":

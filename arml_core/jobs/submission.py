@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 from .learners import entry_of
 from .open_store import Store
@@ -20,7 +21,8 @@ def dask_address() -> str:
 def request_for(spec: Spec, priority: int, store: Store, visitor: Visitor) -> Request:
     """What is queued for a spec; a ValueError if it cannot work or if the visitor may not see what it refers to.
 
-    Work on a visitor's upload, or on rows they brought, is private to them; all else is public.
+    Work on a visitor's upload, or on rows they brought, is private to them; all else is public. Features that a threat
+    model names are replaced by their places: the same question is the same work, however it is asked.
     """
     spec = spec.normalised()
     if isinstance(spec, EvaluationSpec):
@@ -51,6 +53,9 @@ def _evaluation(spec: EvaluationSpec, priority: int, store: Store, visitor: Visi
     if run["kind"] != "train":
         raise ValueError(f"job {spec.run} is not a training; certify and attack need one")
     _check_points(spec.points, RunSpec.from_content(json.loads(run["spec"])))
+    if spec.threat.has_names:
+        names = store.uploads.get_dataset(run["dataset"], run["dataset_scope"]).feature_names
+        spec = replace(spec, threat=spec.threat.for_features(names))
     scope = run["scope"]
     if spec.points.digest is not None:
         found = store.uploads.find_scope(spec.points.digest, visitor)

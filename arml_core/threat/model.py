@@ -17,6 +17,7 @@ from .arguments import (
     Feature,
     Side,
     as_lists,
+    as_tuples,
     checked_box,
     checked_costs,
     checked_features,
@@ -235,6 +236,51 @@ class ThreatModel:
         ]
         return self._with(switches=filled)
 
+    def with_switches(self, switches: Iterable[Any], max_switches: int | None = None) -> ThreatModel:
+        """The same with these switches; their features may be frozen already. Without `max_switches` it stays."""
+        groups = [Switch.of(switch) for switch in switches]
+        switched = {feature for switch in groups for feature in switch.features}
+        return self._with(
+            frozen=[feature for feature in self.frozen or () if feature not in switched] or None,
+            switches=groups,
+            max_switches=self.max_switches if max_switches is None else max_switches,
+        )
+
+    def with_frozen(self, features: Iterable[int], n_features: int) -> ThreatModel | None:
+        """The same where these features can change in no way; None where nothing is left that could.
+
+        Features are places. A switch is frozen as a whole. Where all others that move are free, one of the features
+        stays as one that has no room to move, because a size needs something that is measured.
+        """
+        still = {int(feature) for feature in features}
+        kept = [switch for switch in self.switches if not still & set(switch.features)]
+        part = next((s for s in self.switches if still & set(s.features) and not still >= set(s.features)), None)
+        if part is not None:
+            raise ValueError(
+                f"features {sorted(still & set(part.features))} are switched together with others, {part.named()}: "
+                "freeze the whole group"
+            )
+        changed: dict[str, Any] = {name: _without(getattr(self, name), still) for name in _LISTS[1:]}
+        changed["max_switches"] = self.max_switches if kept else None
+        frozen = {int(feature) for feature in self.frozen or ()} | still
+        movable = set(range(n_features)) - frozen - {int(f) for switch in kept for f in switch.features}
+        if not movable and not kept:
+            return None
+        if movable and movable <= set(changed["free"] or ()):
+            held = min(still - {int(feature) for feature in self.frozen or ()}, default=None)
+            if held is not None:
+                frozen -= {held}
+                changed["only_up"] = [*(changed["only_up"] or ()), held]
+                changed["box"] = self._box_without_room(held, n_features)
+        return self._with(frozen=sorted(frozen) or None, switches=kept, **changed)
+
+    def _box_without_room(self, feature: int, n_features: int) -> tuple[Side, Side]:
+        """The box in which one feature, that may only grow, stays as it is: its upper limit is below every value."""
+        sides = (-np.inf, np.inf) if self.box is None else self.box
+        low, high = (np.array(np.broadcast_to(side, (*np.shape(side)[:-1], n_features)), dtype=float) for side in sides)
+        low[..., feature] = high[..., feature] = -np.inf
+        return as_tuples(low.tolist()), as_tuples(high.tolist())
+
     def without_switches(self) -> ThreatModel:
         """What an attacker may do after the switches: their features are frozen."""
         switched = [feature for switch in self.switches for feature in switch.features]
@@ -356,6 +402,10 @@ def _place_of(feature: Feature, names: Sequence[str]) -> int:
     if feature not in names:
         raise ValueError(f"there is no feature {shortened(repr(feature))}; there are {shortened(', '.join(names))}")
     return names.index(feature)
+
+
+def _without(features: Iterable[Feature] | None, gone: set[int]) -> list[Feature] | None:
+    return None if features is None else [feature for feature in features if feature not in gone] or None
 
 
 def _places(features: Iterable[Feature] | None) -> list[int]:

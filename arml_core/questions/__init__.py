@@ -1,0 +1,10 @@
+"""What people ask of a classifier beyond one radius for a row: each an answer made of several ordinary questions.
+
+``fairness.py``: whose answer depends on sensitive columns. ``missing_cells.py``: rows with missing cells, whatever
+their values are. ``protection.py``: which columns to protect, so that most rows become safe.
+"""
+
+from .fairness import AnswerChange, Fairness, fairness
+from .protection import ProtectedColumn, Protection, columns_to_protect
+
+__all__ = ["AnswerChange", "Fairness", "ProtectedColumn", "Protection", "columns_to_protect", "fairness"]
