@@ -33,6 +33,8 @@ _HOME = {
     "RobustPrototypes": "references",
     "ThreatModel": "threat",
     "TrainingChanges": "certificates.training_rows",
+    "attack_missing": "questions",
+    "certify_missing": "questions",
     "columns_to_protect": "questions",
     "cross_fit": "cross_fitting",
     "dkw_band": "curves",
@@ -57,7 +59,8 @@ if TYPE_CHECKING:
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
     from .model_file import load_model
-    from .questions import Fairness, Protection, columns_to_protect, fairness
+    from .questions import Fairness, Protection, attack_missing, certify_missing, columns_to_protect
+    from .questions.fairness import fairness
     from .radii import AttackResult, Certificates, Radii
     from .references import GMLVQ, AdversarialPruning, KMeansPrototypes, RobustPrototypes
     from .threat import ThreatModel
@@ -86,6 +89,8 @@ __all__ = [
     "RobustPrototypes",
     "ThreatModel",
     "TrainingChanges",
+    "attack_missing",
+    "certify_missing",
     "columns_to_protect",
     "cross_fit",
     "dkw_band",

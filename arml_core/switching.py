@@ -11,6 +11,8 @@ done. What costs time is asked for one combination of a row after the other, the
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -27,6 +29,7 @@ AT_ONCE = 8192  # versions of rows
 BYTES = 2**26  # of versions
 MEET = 1e-6  # of `upper`: where both sides of a radius count as one
 QUICK = ("votes", "theorem1")
+MEASURED = 64  # versions whose certificates are timed for an estimate
 
 
 class Classifier(Protocol):
@@ -42,6 +45,15 @@ class Classifier(Protocol):
 
     def attack(self, X: Any, y: Any = None, method: str = "whitebox", **question: Any) -> Radii:
         """Upper sides."""
+
+    def count_combinations(self, X: Any, threat: ThreatModel) -> IntArray:
+        """How many versions each row has."""
+
+    def spelled_out(self, threat: ThreatModel | None) -> ThreatModel:
+        """The threat with places and values."""
+
+    def without_names(self) -> Classifier:
+        """The same for arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +238,45 @@ def over_combinations(
         done += len(rows)
         report(callback, done, n)
     return result
+
+
+def estimated_seconds(
+    knn: Classifier,
+    X: ArrayLike,
+    threat: ThreatModel,
+    method: str = "votes",
+    budget: ArrayLike = 1.0,
+    exclude: Sequence[Any] | None = None,
+    callback: Callback | None = None,
+) -> float:
+    """About how long :meth:`~arml_core.MahalanobisKNN.certify` takes against a threat with switches.
+
+    `votes` is timed on a few versions of a few rows, and every version gets it; a search takes at most `budget` more
+    for each row, about. How many versions there are is :meth:`~arml_core.MahalanobisKNN.count_combinations`.
+    """
+    n, versions = len(np.asarray(X)), int(knn.count_combinations(X, threat).sum())
+    whole = knn.spelled_out(threat)
+    few = np.unique(np.linspace(0, n - 1, MEASURED).astype(np.intp))
+    some = Combinations.of(np.asarray(X)[few], whole.switches, whole.max_switches)
+    chosen = np.unique(np.linspace(0, len(some) - 1, MEASURED).astype(np.intp))
+    rows, plain = few[some.row[chosen]], knn.without_names()
+    left_out = None if exclude is None else [exclude[row] for row in rows.tolist()]
+    nothing_moves = not _movable(whole, some.points.shape[1])
+
+    def take_time() -> float:
+        began, stop = time.perf_counter(), _stoppable(callback)
+        if nothing_moves:
+            plain.predict(some.points[chosen], left_out, stop)
+        else:
+            own = whole.of_rows(rows, n).without_switches()
+            plain.certify(some.points[chosen], None, "votes", threat=own, exclude=left_out, callback=stop)
+        return time.perf_counter() - began
+
+    take_time()  # the first time compiles, and prepares the metric for this threat
+    seconds = versions * take_time() / len(chosen)
+    if method in QUICK or nothing_moves:
+        return seconds
+    return seconds + float(np.broadcast_to(np.asarray(budget, dtype=np.float64), (n,)).sum())
 
 
 def flips(asked: SwitchedRows, points: NDArray[np.floating], rows: IntArray, left_out: list[Any] | None) -> BoolArray:

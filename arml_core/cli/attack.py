@@ -47,7 +47,7 @@ def register(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Attack, write one line per row, and say the robust errors on stderr."""
     query = QueryArguments.parse(arguments)
-    say_combinations(query)
+    say_combinations(query, "votes")
     with progress_bar("attack", "row" if arguments.method == "whitebox" else "step") as callback:
         found = query.knn.attack(
             query.x,

@@ -26,7 +26,7 @@ EXAMPLES = """examples:
   python -m arml_core certify data/samples/bottles.csv --label machine --method exact
   python -m arml_core certify iris -k 3 --method search --norm inf
   python -m arml_core certify iris -k 3 --training
-  python -m arml_core certify data/samples/bottles.csv --label machine --tolerance weight_g=0.2 --eps 1
+  python -m arml_core certify data/samples/bottles.csv --label machine --tolerance weight_g=2 --eps 1
 """
 
 
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.eps is not None and not arguments.eps >= 0:
         raise ValueError(f"--eps must be at least 0; got {arguments.eps:g}")
     query = QueryArguments.parse(arguments)
-    say_combinations(query, arguments.budget if arguments.method == "search" else None)
+    say_combinations(query, arguments.method, arguments.budget)
     with progress_bar("certify", "row") as callback:
         found = query.knn.certify(
             query.x,

@@ -25,6 +25,7 @@ from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.directed_rounding import as_written
 from ..radii import Radii
 from ..report import CertifiedTable
+from ..switching import estimated_seconds
 from ..threat import ThreatModel
 from ..untrusted import shortened
 from ..vocabulary import duration, question_words
@@ -120,13 +121,17 @@ class QueryArguments:
         return np.asarray(self.knn.predict(points, exclude=left_out), dtype=np.intp)
 
 
-def say_combinations(query: QueryArguments, budget: float | None = None) -> None:
-    """Before switches are gone through: how many combinations there are; refuses too many. `budget` is for each row."""
+def say_combinations(query: QueryArguments, method: str, budget: float = 0.0) -> None:
+    """Before switches are gone through: how many combinations there are and how long they take; refuses too many."""
     if not query.threat.switches:
         return
     count = int(query.knn.count_combinations(query.x, query.threat).sum())
-    time = "" if budget is None else f", at most about {duration(budget * len(query.x))}"
-    print(f"{count:,} combinations of switched values for {len(query.x):,} rows{time}", file=sys.stderr)
+    exclude = None if query.exclude is None else list(query.exclude)
+    seconds = estimated_seconds(query.knn, query.x, query.threat, method, budget, exclude)
+    print(
+        f"{count:,} combinations of switched values for {len(query.x):,} rows, about {duration(seconds)}",
+        file=sys.stderr,
+    )
 
 
 def write_output(text: str, output: Path | None) -> None:

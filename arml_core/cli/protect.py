@@ -16,7 +16,7 @@ from .threat_arguments import tolerance_words
 METHODS = ("search", "exact", "votes")
 HEADER = ["column", "safe", "open", "breakable"]
 EXAMPLES = """examples:
-  python -m arml_core protect data/samples/bottles.csv --label machine --eps 0.1 --method exact
+  python -m arml_core protect data/samples/bottles.csv --label machine --eps 0.5 --method exact
 """
 
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     if query.ties != "order" or query.target is not None:
         raise ValueError("protect keeps each answer as 'predict' gives it: leave --ties and --target out")
     columns = _columns(query)
-    say_combinations(query)
+    say_combinations(query, arguments.method, arguments.budget)
     with progress_bar("protect", "row") as callback:
         found = columns_to_protect(
             query.knn,

@@ -5,6 +5,16 @@ their values are. ``protection.py``: which columns to protect, so that most rows
 """
 
 from .fairness import AnswerChange, Fairness, fairness
+from .missing_cells import attack_missing, certify_missing
 from .protection import ProtectedColumn, Protection, columns_to_protect
 
-__all__ = ["AnswerChange", "Fairness", "ProtectedColumn", "Protection", "columns_to_protect", "fairness"]
+__all__ = [
+    "AnswerChange",
+    "Fairness",
+    "ProtectedColumn",
+    "Protection",
+    "attack_missing",
+    "certify_missing",
+    "columns_to_protect",
+    "fairness",
+]

@@ -28,7 +28,7 @@ from ..radii import Radii
 from ..switching import SwitchedRows
 from ..threat import Switch, ThreatModel
 from ..threat.switches import KEPT
-from .rows import as_rows, left_out_of, part_of, taken
+from .rows import as_rows, left_out_of, part_of, still, taken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,7 +231,7 @@ def _try_all(
     for rows in asked.chunks():
         versions = asked.versions(rows)
         at = rows[versions.row]
-        given = asked.knn.predict(versions.points, taken(asked.exclude, at), _from(callback, done, n))
+        given = asked.knn.predict(versions.points, taken(asked.exclude, at), still(callback, done, n))
         other = np.flatnonzero(given != predicted[at])
         changed, first = np.unique(at[other], return_index=True)
         codes[changed], answers[changed] = versions.codes[other[first]], given[other[first]]
@@ -245,11 +245,6 @@ def _try_all(
         report(callback, done, n)
     changes = [AnswerChange(codes=c, before=b, after=a, rows=rows) for (c, b, a), rows in counted.items()]
     return codes, answers, tuple(sorted(changes, key=lambda c: (-c.rows, c.codes, str(c.before), str(c.after))))
-
-
-def _from(callback: Callback | None, done: int, total: int) -> Callback | None:
-    """`callback` for a step that can be stopped, after `done` rows."""
-    return None if callback is None else lambda _, of, info: callback(done, total, info)
 
 
 def _named(switches: Sequence[Switch], codes: Sequence[int], feature_names: Sequence[str] | None) -> str:

@@ -47,3 +47,8 @@ def part_of(callback: Callback | None, before: int, size: int, total: int) -> Ca
     if callback is None:
         return None
     return lambda done, of, info: callback(before + size * min(done, of) // max(1, of), total, info)
+
+
+def still(callback: Callback | None, done: int, total: int) -> Callback | None:
+    """`callback` for a step that finishes nothing, but can be stopped."""
+    return None if callback is None else lambda _, of, info: callback(done, total, info)

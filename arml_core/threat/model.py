@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import IntArray
+from ..numerics.arrays import FloatArray, IntArray
 from ..untrusted import shortened
 from ..vocabulary import NORMS, norm_of
 from .arguments import (
@@ -17,7 +17,6 @@ from .arguments import (
     Feature,
     Side,
     as_lists,
-    as_tuples,
     checked_box,
     checked_costs,
     checked_features,
@@ -271,15 +270,18 @@ class ThreatModel:
             if held is not None:
                 frozen -= {held}
                 changed["only_up"] = [*(changed["only_up"] or ()), held]
-                changed["box"] = self._box_without_room(held, n_features)
+                low, high = self.limits(n_features)  # it may only grow, and its upper limit is below every value
+                low[..., held] = high[..., held] = -np.inf
+                changed["box"] = (low, high)
         return self._with(frozen=sorted(frozen) or None, switches=kept, **changed)
 
-    def _box_without_room(self, feature: int, n_features: int) -> tuple[Side, Side]:
-        """The box in which one feature, that may only grow, stays as it is: its upper limit is below every value."""
-        sides = (-np.inf, np.inf) if self.box is None else self.box
-        low, high = (np.array(np.broadcast_to(side, (*np.shape(side)[:-1], n_features)), dtype=float) for side in sides)
-        low[..., feature] = high[..., feature] = -np.inf
-        return as_tuples(low.tolist()), as_tuples(high.tolist())
+    def limits(self, n_features: int) -> tuple[FloatArray, FloatArray]:
+        """Both sides of the box for every feature, by place, in arrays of their own; endless without a box."""
+        assert not isinstance(self.box, ByFeature)
+        given = (-np.inf, np.inf) if self.box is None else self.box
+        sides = (np.asarray(side, dtype=np.float64) for side in given)
+        low, high = (np.broadcast_to(side, (*side.shape[:-1], n_features)).copy() for side in sides)
+        return low, high
 
     def without_switches(self) -> ThreatModel:
         """What an attacker may do after the switches: their features are frozen."""
