@@ -42,6 +42,7 @@ _HOME = {
     "list_datasets": "datasets",
     "load_dataset": "datasets",
     "load_metric": "learners",
+    "load_model": "model_file",
     "read_dataset": "datasets",
     "robust_error": "curves",
     "robust_error_curve": "curves",
@@ -57,7 +58,9 @@ if TYPE_CHECKING:
     from .knn import MahalanobisKNN
     from .learners import ARML, ITML, LFDA, LMNN, NCA, Euclidean, load_metric, save_metric
     from .metric import Metric
-    from .questions import Fairness, Protection, attack_missing, certify_missing, columns_to_protect, fairness
+    from .model_file import load_model
+    from .questions import Fairness, Protection, attack_missing, certify_missing, columns_to_protect
+    from .questions.fairness import fairness
     from .radii import AttackResult, Certificates, Radii
     from .references import GMLVQ, AdversarialPruning, KMeansPrototypes, RobustPrototypes
     from .threat import ThreatModel
@@ -95,6 +98,7 @@ __all__ = [
     "list_datasets",
     "load_dataset",
     "load_metric",
+    "load_model",
     "read_dataset",
     "robust_error",
     "robust_error_curve",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,7 @@ from .checks import (
     checked_ties,
 )
 from .device import device_for_certificates
-from .neighbors.chosen import chosen_references, excluded_references
+from .neighbors.chosen import ChosenReferences, chosen_references, excluded_references
 from .neighbors.point_set import PointSet
 from .neighbors.prepared import PreparedReferences
 from .neighbors.vote import FlipRule, possible_winners, winner
@@ -42,6 +43,9 @@ from .radii import Radii, at_most_upper
 from .switching import SwitchedRows, over_combinations
 from .threat import Combinations, ResolvedThreat, ThreatModel
 from .untrusted import shortened
+
+if TYPE_CHECKING:
+    from .datasets.table import Layout
 
 MOST_KEPT = 2**26  # bytes of training rows that are kept for their categories where they are not compared with
 SEARCH_TRADED = 3  # local optima the attack improves by trading within a search, where tightness counts
@@ -126,7 +130,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : the labels, sorted.
     metric_ : the :class:`~arml_core.metric.Metric` in use.
     references_, reference_labels_ : the points that are compared with, and their labels.
-    reference_learner_ : the fitted learner they come from, None if there is none.
+    reference_learner_ : the fitted learner they come from, None if there is none or it was loaded from a file.
+    layout_ : how a file's columns become features, where it was loaded from a file that says so; else None.
     """
 
     def __init__(
@@ -158,17 +163,34 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = x.copy()  # what the caller does to X later must not reach a certificate
         chosen = chosen_references(self.references, self.metric, x, labels)
         codes = codes if self.references is None else checked_labels(chosen.labels, len(chosen.points), self.classes_)
+        kept = _kept_rows(x, X) if self.references is not None else x
+        return self._prepare(chosen, codes, len(x), kept)
+
+    def _prepare(
+        self, chosen: ChosenReferences, codes: IntArray, n_train: int, train_rows: NDArray[np.floating] | None
+    ) -> Self:
+        """Compare with `chosen`, whose places in ``classes_`` are `codes`, from now on."""
         self._check_k(self.n_neighbors, len(chosen.points))
         self.metric_, self.reference_learner_ = chosen.metric, chosen.learner
         self.references_, self.reference_labels_ = chosen.points, self.classes_[codes]
-        self._row_of_reference, self._n_train = chosen.rows, len(x)
-        self._train_rows = _kept_rows(x, X) if self.references is not None else x
+        self._row_of_reference, self._n_train, self._train_rows = chosen.rows, n_train, train_rows
+        self.layout_: Layout | None = None
         self._references = PreparedReferences(
             chosen.points, codes.astype(np.intp), len(self.classes_), self.metric_, device_for_certificates(self.device)
         )
         self._triplets: dict[ThreatModel, Triplets] = {}
         self._against_rest: dict[int, PreparedReferences] = {}
         return self
+
+    def save(self, path: str | os.PathLike[str], layout: Layout | None = None) -> None:
+        """Write the fitted classifier to one ``.npz``, whole or not at all; :func:`~arml_core.load_model` reads it.
+
+        It answers bit for bit the same there. `layout` says how the columns of a file become its features
+        (:mod:`arml_core.datasets.table`); by default it is that of the file this one was loaded from.
+        """
+        from .model_file import save_model  # it builds classifiers
+
+        save_model(path, self, layout)
 
     @in_full_precision
     @one_thread_per_operation

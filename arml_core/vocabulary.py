@@ -168,6 +168,8 @@ VERDICTS = {
 }
 """From what is proved to what was found; the keys are what the engine answers and files hold."""
 WRONG_ALREADY = "wrong already"
+NO_WHOLE_CHANGE = "no whole-number change of that size was found"
+"""Why a row is open that a change with parts of categories or of whole numbers would flip."""
 
 
 def marked_verdict(verdict: str) -> str:

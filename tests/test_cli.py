@@ -16,7 +16,8 @@ from sklearn.datasets import load_iris
 
 from arml_core import MahalanobisKNN, ThreatModel, cross_fit, robust_error
 from arml_core.cli import COMMANDS, build_parser, main
-from arml_core.cli.common_arguments import load_data, summary
+from arml_core.cli.common_arguments import summary
+from arml_core.cli.files import load_data
 from arml_core.datasets import load_dataset, read_dataset
 from arml_core.jobs.front import MULTIPLES
 from arml_core.learners.storage import save_metric
@@ -264,9 +265,9 @@ def test_radii_and_the_box_of_a_file_can_be_in_its_own_units(tmp_path, capsys):
 
 
 def test_an_attack_leaves_out_what_the_files_units_cannot_hold(tmp_path, capsys):
-    """Time stamps in nanoseconds: floats there are 256 apart, and many changes end between two of them."""
+    """Time stamps in seconds: floats there are 2⁻²² apart, and many changes end between two of them."""
     steps = np.sort(np.random.default_rng(0).integers(0, 40, 40))
-    lines = ["stamp,machine", *(f"{1_700_000_000_000_000_000 + 512 * k},{'a' if k < 20 else 'b'}" for k in steps)]
+    lines = ["stamp,machine", *(f"{1_700_000_000 + int(k) * 2**-21!r},{'a' if k < 20 else 'b'}" for k in steps)]
     path = tmp_path / "stamps.csv"
     path.write_text("\n".join(lines))
     assert main(["attack", str(path), "--label", "machine"]) == 0
@@ -315,7 +316,7 @@ def test_where_nothing_flips_the_attack_leaves_the_columns_empty(tmp_path, capsy
     [
         (["certify", "no_such_set"], "there is no dataset 'no_such_set'"),
         (["certify", "iris", "-k", "2", "--method", "theorem1"], "'theorem1' needs odd K"),
-        (["certify", "iris", "--frozen", "petals"], "there is no feature 'petals'"),
+        (["certify", "iris", "--frozen", "petals"], "there is no column 'petals'"),
         (["certify", "iris", "--points", "0"], "--points must be at least 1"),
         (["certify", "file.csv"], "Which column is the label?"),
         (["certify", "iris", "--metric", "missing.npz"], "there is no such file"),

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from ..errors import Cancelled
 
-COMMANDS = ("datasets", "train", "certify", "attack", "front", "jobs", "worker", "bench", "reproduce")
+COMMANDS = ("datasets", "train", "certify", "attack", "protect", "front", "jobs", "worker", "bench", "reproduce")
 
 
 def build_parser(commands_in_use: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:

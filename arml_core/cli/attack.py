@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from ..attacks.boundary import STEPS
 from ..datasets.table import counterfactuals_in_units, write_csv
 from ..numerics.arrays import BoolArray, FloatArray
 from ..radii import Radii
-from .common_arguments import QueryArguments, add_arguments, summary, write_output
+from ..report import counterfactuals
+from .common_arguments import QueryArguments, add_arguments, say_combinations, summary, write_output
 from .progress import progress_bar
 
 EXAMPLES = """examples:
@@ -45,6 +47,7 @@ def register(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Attack, write one line per row, and say the robust errors on stderr."""
     query = QueryArguments.parse(arguments)
+    say_combinations(query, "votes")
     with progress_bar("attack", "row" if arguments.method == "whitebox" else "step") as callback:
         found = query.knn.attack(
             query.x,
@@ -58,26 +61,47 @@ def run(arguments: argparse.Namespace) -> None:
             random_state=arguments.seed,
             callback=callback,
         )
-    answers, moved = _as_written(query, found)
+    answers, moved, upper = _changed_rows(query, found)
     kept: BoolArray = np.asarray(np.isfinite(moved).all(axis=1))
-    upper = _sizes(query, found, moved, kept)
-    becomes = [name if known else "" for name, known in zip(query.class_names(answers), kept, strict=True)]
-    columns = zip(
-        range(len(query.y)),
-        query.class_names(query.y),
-        query.class_names(found.predicted),
-        upper.tolist(),
-        becomes,
-        ([value if np.isfinite(value) else "" for value in row] for row in moved.tolist()),
-        strict=True,
+    columns: dict[str, list[Any]] = {"row": list(range(len(found))), **query.label_column()}
+    columns["predicted"] = query.class_names(found.predicted)
+    columns["upper"] = upper.tolist()
+    columns["becomes"] = [name if known else "" for name, known in zip(query.class_names(answers), kept, strict=True)]
+    columns |= {"switched": found.switch_words(query.layout.feature_names)} if query.threat.switches else {}
+    rows = zip(*columns.values(), strict=True)
+    changed = ([value if np.isfinite(value) else "" for value in row] for row in moved.tolist())
+    header = [*columns, *query.layout.feature_names]
+    write_output(
+        write_csv(header, ([*row, *features] for row, features in zip(rows, changed, strict=True))), arguments.output
     )
-    header = ["row", "label", "predicted", "upper", "becomes", *query.data.feature_names]
-    write_output(write_csv(header, ([*row, *features] for *row, features in columns)), arguments.output)
     lost = int((np.isfinite(found.upper) & ~kept).sum())
     if lost:
-        print(f"{lost} of the changes are too small for the file's own units and are left out", file=sys.stderr)
-    kind = query.data.scaling.kind
-    print(summary(found.describe(), "empirical", upper, found.correct, found.threat, kind), file=sys.stderr)
+        why = "are too small for the file's own units" if query.layout.is_continuous else "hold parts of whole numbers"
+        print(f"{lost} of the changes {why} and are left out", file=sys.stderr)
+    kind = query.layout.scaling.kind
+    print(
+        summary(
+            found.describe(), "empirical", upper, found.correct, found.threat, kind, names=query.layout.feature_names
+        ),
+        file=sys.stderr,
+    )
+
+
+def _changed_rows(query: QueryArguments, found: Radii) -> tuple[NDArray[np.integer[Any]], FloatArray, FloatArray]:
+    """Answers to changed rows, the rows in the file's own units, and the sizes of the changes.
+
+    In a file categories switch whole and whole numbers stay whole.
+    """
+    table = query.as_table(found)
+    if table is None or query.layout.is_continuous or query.ties == "any" or query.target is not None:
+        answers, moved = _as_written(query, found)
+        return answers, moved, _sizes(query, found, moved, np.asarray(np.isfinite(moved).all(axis=1)))
+    flips = counterfactuals(table, query.answers)
+    assert flips.upper is not None
+    wrong = ~found.correct[:, None]
+    moved = np.where(wrong, table.raw, flips.raw)
+    sizes = _sizes(query, replace(found, upper=flips.upper), moved, flips.known)
+    return np.where(flips.known, flips.answers, found.predicted), moved, sizes
 
 
 def _as_written(query: QueryArguments, found: Radii) -> tuple[NDArray[np.integer[Any]], FloatArray]:
@@ -85,7 +109,8 @@ def _as_written(query: QueryArguments, found: Radii) -> tuple[NDArray[np.integer
     answers = np.array(found.predicted)
     settled = np.zeros(len(answers), dtype=bool)
     classes = query.knn.classes_
-    wanted_class = classes != query.y[:, None] if query.target is None else np.array([classes == query.target])
+    kept = found.predicted if query.y is None else query.y
+    wanted_class = classes != kept[:, None] if query.target is None else np.array([classes == query.target])
 
     def flips(points: FloatArray) -> BoolArray:
         if query.ties == "any":
@@ -100,15 +125,16 @@ def _as_written(query: QueryArguments, found: Radii) -> tuple[NDArray[np.integer
         return settled.copy()
 
     x, wanted = query.x.astype(np.float64), found.adversarial.astype(np.float64)
-    threat = query.threat.resolve(query.data.n_features)
-    return answers, counterfactuals_in_units(query.data.scaling, x, wanted, flips, limits=threat.limits(x))
+    threat = query.threat.without_switches().resolve(len(query.layout.feature_names))
+    return answers, counterfactuals_in_units(query.layout.scaling, x, wanted, flips, limits=threat.limits(x))
 
 
 def _sizes(query: QueryArguments, found: Radii, moved: FloatArray, kept: BoolArray) -> FloatArray:
     """The size of each change, not less than that of the row as it is written; what did not move has not."""
     x = query.x[kept].astype(np.float64)
-    changes = np.where(found.adversarial[kept] != query.x[kept], query.data.scaling.transform(moved[kept]) - x, 0.0)
-    written = query.threat.resolve(query.data.n_features).size_rounded_up(changes)
+    changes = np.where(found.adversarial[kept] != query.x[kept], query.layout.scaling.transform(moved[kept]) - x, 0.0)
+    changes[:, [int(feature) for switch in query.threat.switches for feature in switch.features]] = 0.0
+    written = query.threat.without_switches().resolve(len(query.layout.feature_names)).size_rounded_up(changes)
     sizes: FloatArray = found.upper.copy()
     sizes[kept] = np.maximum(sizes[kept], written)
     return sizes

@@ -14,36 +14,30 @@ from numpy.typing import NDArray
 
 from ..checks import TIES
 from ..curves import robust_error
-from ..datasets import Dataset, fit_scaling, load_dataset, read_dataset
+from ..datasets import Dataset
 from ..datasets.scaling import SCALING_KINDS, ScalingKind
+from ..datasets.table import Layout, TableData, layout_of
 from ..knn import MahalanobisKNN
 from ..learners.storage import SavedMetric, load_metric
+from ..model_file import load_model
 from ..neighbors.chosen import classifier_arguments
-from ..npz import read_npz
-from ..numerics.arrays import BoolArray, FloatArray
+from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.directed_rounding import as_written
+from ..radii import Radii
+from ..report import CertifiedTable
+from ..switching import estimated_seconds
 from ..threat import ThreatModel
 from ..untrusted import shortened
-from ..vocabulary import NORMS, question_words
-
-TAB_ENDINGS = (".tsv", ".tab")
-TABLE_ENDINGS = (".csv", ".gz", ".parquet", ".txt", ".xlsx", *TAB_ENDINGS)
-"""A name that ends so is a table's; what the file is, its content says."""
-LARGEST_ARCHIVE = 8 * 2**30
+from ..vocabulary import duration, question_words
+from .files import is_table, load_data, load_later_table, load_table
+from .threat_arguments import add_threat_arguments, threat_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that both commands share."""
     add_data_arguments(parser)
-    parser.add_argument("-k", "--neighbors", type=int, default=1, help="K (default: 1)")
-    parser.add_argument("--norm", choices=[f"{norm.p:g}" for norm in NORMS.values()], default="2", help="default: 2")
-    parser.add_argument(
-        "--box", nargs=2, type=float, metavar=("LOW", "HIGH"), help="keep changed features inside, after scaling"
-    )
-    parser.add_argument("--frozen", action="append", default=[], metavar="FEATURE", help="a feature that cannot move")
-    parser.add_argument(
-        "--free", action="append", default=[], metavar="FEATURE", help="a feature that moves at no cost inside the box"
-    )
+    parser.add_argument("-k", "--neighbors", type=int, help="K (default: 1)")
+    add_threat_arguments(parser)
     parser.add_argument(
         "--ties",
         choices=TIES,
@@ -53,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", metavar="CLASS", help="how far until the answer is this class")
     parser.add_argument("--metric", type=Path, help="what 'train' saved, or M as .npz or .csv")
+    parser.add_argument("--model", type=Path, help="a model that 'train --model-out' saved, for a file like its own")
     parser.add_argument("--points", type=int, help="only the first N (of the paper's six: in its evaluation order)")
     parser.add_argument("-o", "--output", type=Path, help="write the rows there (default: standard output)")
 
@@ -66,6 +61,13 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--label", help="the label column of a table")
     parser.add_argument(
+        "--category",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column of a table that holds categories",
+    )
+    parser.add_argument(
         "--scaling",
         choices=SCALING_KINDS,
         default="minmax",
@@ -74,42 +76,66 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QueryArguments:
-    """Points with labels, the training rows each is not compared with, and the classifier and threat in question."""
+    """Points, the training rows each is not compared with, and the classifier and threat in question.
 
-    data: Dataset
+    `y` is None where a file for a saved model has no labels. `table` are the rows of a file as it has them.
+    """
+
+    layout: Layout
     x: FloatArray
-    y: NDArray[np.integer[Any]]
+    y: NDArray[np.integer[Any]] | None
     exclude: NDArray[np.intp] | None
     knn: MahalanobisKNN
     threat: ThreatModel
     ties: str
     target: int | None
+    table: TableData | None = None
 
     @classmethod
     def parse(cls, arguments: argparse.Namespace) -> QueryArguments:
-        data = load_data(arguments.data, arguments.label, arguments.scaling)
-        x, y, exclude = _points(data, arguments.points)
-        model = None if arguments.metric is None else _load_model(arguments.metric, data)
-        if exclude is not None and _learned_elsewhere(model, data):
-            exclude = None  # the rows are new to the model
-        threat = ThreatModel(
-            float(arguments.norm),
-            frozen=_features(data, arguments.frozen),
-            free=_features(data, arguments.free),
-            box=None if arguments.box is None else tuple(arguments.box),
-        )
-        knn = MahalanobisKNN(arguments.neighbors, **classifier_arguments(model)).fit(data.X_train, data.y_train)
-        return cls(data, x, y, exclude, knn, threat, arguments.ties, _target(data, arguments.target))
+        asked = _later_file if arguments.model is not None else _known_rows
+        layout, rows, exclude, knn, table = asked(arguments)
+        target = _target(layout.class_names, arguments.target)
+        return cls(layout, *rows, exclude, knn, threat_of(arguments, layout), arguments.ties, target, table)
 
     def question_words(self) -> str:
         """What counts as another answer, to stand behind a method's name; empty for the usual."""
-        target = None if self.target is None else self.data.class_names[self.target]
+        target = None if self.target is None else self.layout.class_names[self.target]
         return "".join(f", {words}" for words in question_words(self.ties, target))
 
     def class_names(self, codes: NDArray[Any]) -> list[str]:
-        return [self.data.class_names[int(code)] for code in codes]
+        return [self.layout.class_names[int(code)] for code in codes]
+
+    def label_column(self) -> dict[str, list[Any]]:
+        """The labels under their heading; nothing where there are none."""
+        return {} if self.y is None else {"label": self.class_names(self.y)}
+
+    def as_table(self, found: Radii) -> CertifiedTable | None:
+        """The rows of a file with their radii; None for rows that come from no file."""
+        if self.table is None:
+            return None
+        n, y = len(self.x), None if self.y is None else self.y.astype(np.intp)
+        return CertifiedTable(self.layout, self.x, self.table.raw[:n], self.table.lines[:n], y, found)
+
+    def answers(self, points: FloatArray, rows: IntArray) -> IntArray:
+        """The classes of changed versions of some rows."""
+        left_out = None if self.exclude is None else self.exclude[rows]
+        return np.asarray(self.knn.predict(points, exclude=left_out), dtype=np.intp)
+
+
+def say_combinations(query: QueryArguments, method: str, budget: float = 0.0) -> None:
+    """Before switches are gone through: how many combinations there are and how long they take; refuses too many."""
+    if not query.threat.switches:
+        return
+    count = int(query.knn.count_combinations(query.x, query.threat).sum())
+    exclude = None if query.exclude is None else list(query.exclude)
+    seconds = estimated_seconds(query.knn, query.x, query.threat, method, budget, exclude)
+    print(
+        f"{count:,} combinations of switched values for {len(query.x):,} rows, about {duration(seconds)}",
+        file=sys.stderr,
+    )
 
 
 def write_output(text: str, output: Path | None) -> None:
@@ -127,6 +153,7 @@ def summary(
     threat: ThreatModel,
     scaling: ScalingKind,
     at: Sequence[float] | None = None,
+    names: Sequence[str] | None = None,
 ) -> str:
     """How many rows, what was asked, robust errors, and in what the radii are measured.
 
@@ -139,7 +166,7 @@ def summary(
     errors = zip(robust_error(radii, at), at, strict=True)
     parts = ", ".join(f"{error:.3f} at {as_written(radius)}" for error, radius in errors)
     clean = float(np.mean(~correct))
-    text = f"{len(radii)} rows, {what}, {threat.describe()}: clean error {clean:.3f}; {kind} error {parts}"
+    text = f"{len(radii)} rows, {what}, {threat.describe(names)}: clean error {clean:.3f}; {kind} error {parts}"
     return text if scaling == "none" else f"{text}\n{_scaling_note(scaling, threat)}"
 
 
@@ -150,7 +177,49 @@ def _scaling_note(scaling: ScalingKind, threat: ThreatModel) -> str:
     )
 
 
-def _load_model(path: Path, data: Dataset) -> SavedMetric:
+Asked = tuple[
+    Layout,
+    tuple[FloatArray, "NDArray[np.integer[Any]] | None"],
+    "NDArray[np.intp] | None",
+    MahalanobisKNN,
+    "TableData | None",
+]
+
+
+def _known_rows(arguments: argparse.Namespace) -> Asked:
+    """The rows of a dataset or a file, and a classifier that is fitted to its training part."""
+    table, given = None, (arguments.data, arguments.label, arguments.scaling, arguments.category)
+    switched = [*arguments.switch, *getattr(arguments, "sensitive", [])]
+    if is_table(arguments.data):
+        table = load_table(*given, switched)
+        data, layout = table.dataset(Path(arguments.data).stem), table.layout
+    else:
+        data = load_data(*given)
+        layout = layout_of(data)
+    x, y, exclude = _points(data, arguments.points)
+    model = None if arguments.metric is None else _load_metric(arguments.metric, data)
+    if exclude is not None and _learned_elsewhere(model, data):
+        exclude = None  # the rows are new to the model
+    knn = MahalanobisKNN(arguments.neighbors or 1, **classifier_arguments(model)).fit(data.X_train, data.y_train)
+    return layout, (x, y), exclude, knn, table
+
+
+def _later_file(arguments: argparse.Namespace) -> Asked:
+    """The rows of a file that a saved model answers; its columns, scaling, metric and K are those of the model."""
+    for option in ("metric", "neighbors"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--{option} is part of a saved model: leave it out beside --model")
+    if not is_table(arguments.data):
+        raise ValueError("--model answers the rows of a .csv file; for a dataset use --metric")
+    knn = load_model(arguments.model)
+    if knn.layout_ is None:
+        raise ValueError(f"{arguments.model} does not say which columns it was made for; save it with its layout")
+    table = load_later_table(arguments.data, knn.layout_, arguments.label)
+    n = _first(arguments.points, len(table.X))
+    return knn.layout_, (table.X[:n], None if table.y is None else table.y[:n]), None, knn, table
+
+
+def _load_metric(path: Path, data: Dataset) -> SavedMetric:
     """The metric in a file, or references with one, that fits the data's features and classes."""
     saved = load_metric(path, data.n_features)
     try:
@@ -167,77 +236,24 @@ def _learned_elsewhere(model: SavedMetric | None, data: Dataset) -> bool:
     return model.info.get("fingerprint") not in (None, data.fingerprint)
 
 
-def load_data(name: str, label: str | None, scaling: ScalingKind) -> Dataset:
-    path = Path(name)
-    if path.suffix.lower() in TABLE_ENDINGS:
-        if label is None:
-            raise ValueError("Which column is the label? Name it with --label")
-        name = path.stem.removesuffix(".csv").removesuffix(".tsv")
-        tabs = {"separator": "\t"} if any(end.lower() in TAB_ENDINGS for end in path.suffixes) else {}
-        return read_dataset(path, label=label, name=name, scaling=scaling, **tabs)
-    if path.suffix.lower() == ".npz":
-        return _from_archive(path)
-    return load_dataset(name)
-
-
-def _from_archive(path: Path) -> Dataset:
-    """Arrays as they are, without scaling; a missing test part means leave-one-out."""
-    try:
-        arrays = read_npz(path, LARGEST_ARCHIVE)
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
-    names = ("X_train", "y_train") if "X_train" in arrays else ("X", "y")
-    missing = [key for key in names if key not in arrays]
-    if missing:
-        raise ValueError(f"{path} has no array {missing[0]}; it has {shortened(', '.join(arrays)) or 'none'}")
-    x, y = arrays[names[0]].astype(np.float64), arrays[names[1]]
-    if "x_scale" in arrays:  # the layout of the paper's six
-        x = (x - float(arrays.get("x_offset", 0.0))) / float(arrays["x_scale"])
-    classes, codes = np.unique(y, return_inverse=True)
-    x_test, y_test = np.empty((0, x.shape[1])), np.empty(0, dtype=np.int64)
-    if "X_test" in arrays and "y_test" in arrays:
-        x_test = arrays["X_test"].astype(np.float64)
-        if "x_scale" in arrays:
-            x_test = (x_test - float(arrays.get("x_offset", 0.0))) / float(arrays["x_scale"])
-        unseen = np.setdiff1d(arrays["y_test"], classes)
-        if len(unseen):
-            raise ValueError(f"label {shortened(repr(unseen[0]))} of {path}'s test part was not in training")
-        y_test = np.searchsorted(classes, arrays["y_test"])
-    return Dataset(
-        name=path.stem,
-        title=path.name,
-        group="file",
-        X_train=x,
-        y_train=codes.astype(np.int64),
-        X_test=x_test,
-        y_test=y_test.astype(np.int64),
-        feature_names=tuple(f"x{k}" for k in range(x.shape[1])),
-        class_names=tuple(str(c) for c in classes),
-        scaling=fit_scaling(x, "none"),
-    )
+def _first(points: int | None, n: int) -> int:
+    """How many rows are asked about."""
+    if points is not None and points < 1:
+        raise ValueError(f"--points must be at least 1; got {points}")
+    return n if points is None else min(points, n)
 
 
 def _points(data: Dataset, points: int | None) -> tuple[FloatArray, NDArray[np.integer[Any]], NDArray[np.intp] | None]:
-    if points is not None and points < 1:
-        raise ValueError(f"--points must be at least 1; got {points}")
+    n = _first(points, len(data.X_test) or len(data.X_train))
     if len(data.X_test) == 0:
-        n = len(data.X_train) if points is None else min(points, len(data.X_train))
         return data.X_train[:n], data.y_train[:n], np.arange(n)
-    n = len(data.X_test) if points is None else min(points, len(data.X_test))
     if data.group == "paper":
         x, y = data.evaluation(n)
         return x, y, None
     return data.X_test[:n], data.y_test[:n], None
 
 
-def _target(data: Dataset, name: str | None) -> int | None:
-    if name is not None and name not in data.class_names:
-        raise ValueError(f"there is no class {shortened(repr(name))}; there are {', '.join(data.class_names[:20])}")
-    return None if name is None else data.class_names.index(name)
-
-
-def _features(data: Dataset, names: list[str]) -> list[int] | None:
-    unknown = [name for name in names if name not in data.feature_names]
-    if unknown:
-        raise ValueError(f"there is no feature {unknown[0]!r}; there are {', '.join(data.feature_names[:20])}")
-    return [data.feature_names.index(name) for name in names] or None
+def _target(class_names: Sequence[str], name: str | None) -> int | None:
+    if name is not None and name not in class_names:
+        raise ValueError(f"there is no class {shortened(repr(name))}; there are {', '.join(class_names[:20])}")
+    return None if name is None else list(class_names).index(name)

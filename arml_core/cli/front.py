@@ -22,7 +22,8 @@ from ..radii import Radii
 from ..references.registry import REFERENCES
 from ..threat import ThreatModel
 from ..vocabulary import NORMS, cross_fitted_words
-from .common_arguments import add_data_arguments, load_data, write_output
+from .common_arguments import add_data_arguments, write_output
+from .files import load_data
 from .progress import progress_bar
 from .train import parse_parameters
 
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     parameters["norm"] = threat.arguments()["norm"]
     radii = None if arguments.radii is None else [entry.parameter(RADIUS).parse(text) for text in arguments.radii]
     trials = Trials(
-        load_data(arguments.data, arguments.label, arguments.scaling),
+        load_data(arguments.data, arguments.label, arguments.scaling, arguments.category),
         threat,
         arguments.points,
         arguments.folds,

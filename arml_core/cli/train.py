@@ -8,11 +8,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..datasets import load_dataset
+from ..datasets import Dataset
+from ..datasets.scaling import SCALING_KINDS
+from ..datasets.table import Layout, layout_of
+from ..knn import MahalanobisKNN
 from ..learners.estimation import estimate
 from ..learners.registry import LEARNERS, LearnerEntry
 from ..learners.storage import save_metric
+from ..neighbors.chosen import classifier_arguments
 from ..references.registry import REFERENCES
+from .files import is_table, load_data, load_table
 from .progress import progress_bar
 
 OFFERED = {**LEARNERS, **REFERENCES}
@@ -28,9 +33,26 @@ def register(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_describe_learners(),
     )
-    parser.add_argument("dataset", help="a name from the command 'datasets'")
+    parser.add_argument("dataset", metavar="data", help="a name from the command 'datasets', a .npz or a .csv file")
     parser.add_argument("learner", nargs="?", default="arml", choices=OFFERED, help="default: arml")
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: DATASET-LEARNER.npz)")
+    parser.add_argument(
+        "--model-out",
+        type=Path,
+        metavar="MODEL.npz",
+        help="write a whole model, with the training rows and the columns of a .csv file: 'certify' and 'attack' take "
+        "it with --model and read tomorrow's file the same way",
+    )
+    parser.add_argument("-k", "--neighbors", type=int, default=1, help="K of the model (default: 1)")
+    parser.add_argument("--label", help="the label column of a .csv file")
+    parser.add_argument(
+        "--category",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column of a .csv file that holds categories",
+    )
+    parser.add_argument("--scaling", choices=SCALING_KINDS, default="minmax", help="of a .csv file (default: minmax)")
     parser.add_argument("-p", "--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter")
     parser.add_argument("--seed", type=int, default=42, help="default: 42")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: auto)")
@@ -42,9 +64,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Train and save; until the training is over nothing is written."""
     entry = OFFERED[arguments.learner]
     parameters = parse_parameters(entry, arguments.set)
-    output = arguments.output or Path(f"{arguments.dataset}-{entry.name}.npz")
-    _check_output(output, arguments.force)
-    data = load_dataset(arguments.dataset)
+    outputs = _outputs(arguments, entry.name)
+    for output in outputs:
+        _check_output(output, arguments.force)
+    data, layout = _training_rows(arguments)
     learner = entry.build(
         parameters, random_state=arguments.seed, device=arguments.device, image_shape=data.image_shape
     )
@@ -60,9 +83,30 @@ def run(arguments: argparse.Namespace) -> None:
     for message in {str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)}:
         print(f"warning: {message}")
     about = {"dataset": data.name, "fingerprint": data.fingerprint, "seed": arguments.seed}
-    save_metric(output, learner, **about, class_names=data.class_names if entry.gives_references else None)
+    for output in outputs:
+        if output == arguments.model_out:
+            knn = MahalanobisKNN(arguments.neighbors, **classifier_arguments(learner)).fit(data.X_train, data.y_train)
+            knn.save(output, layout)
+        else:
+            save_metric(output, learner, **about, class_names=data.class_names if entry.gives_references else None)
     found = f"{len(learner.references_):,} references" if entry.gives_references else f"{learner.n_iter_} iterations"
-    print(f"saved {output} after {time.perf_counter() - started:.1f} s, {found}")
+    written = " and ".join(map(str, outputs))
+    print(f"saved {written} after {time.perf_counter() - started:.1f} s, {found}")
+
+
+def _outputs(arguments: argparse.Namespace, learner: str) -> list[Path]:
+    """The files to write: a metric unless only a model is asked for."""
+    asked = [path for path in (arguments.output, arguments.model_out) if path is not None]
+    return asked or [Path(f"{Path(arguments.dataset).stem}-{learner}.npz")]
+
+
+def _training_rows(arguments: argparse.Namespace) -> tuple[Dataset, Layout]:
+    """What is learned from, and how the columns of a later file become its features."""
+    if is_table(arguments.dataset):
+        table = load_table(arguments.dataset, arguments.label, arguments.scaling, arguments.category)
+        return table.dataset(Path(arguments.dataset).stem), table.layout
+    data = load_data(arguments.dataset, arguments.label, arguments.scaling)
+    return data, layout_of(data)
 
 
 def parse_parameters(entry: LearnerEntry, settings: list[str]) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from .certified_table import (
     changes_of,
     counterfactuals,
     measured_in,
+    only_by_parts,
     step_alone,
+    with_possible_changes,
 )
 from .export import changed_csv, verdict_csv
 from .html import html_report
@@ -35,9 +37,11 @@ __all__ = [
     "html_report",
     "largest_finite_radius",
     "measured_in",
+    "only_by_parts",
     "radius_histogram",
     "reference_cells",
     "step_alone",
     "suggested_radius",
     "verdict_csv",
+    "with_possible_changes",
 ]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..certificates.training_rows import TrainingChanges
-from ..datasets.table import Layout, counterfactuals_in_units
+from ..datasets.table import Layout, Rounding, counterfactuals_in_units, possible_counterfactuals
 from ..numerics.arrays import BoolArray, FloatArray, IntArray
 from ..numerics.directed_rounding import digits_down
 from ..radii import Radii
-from ..threat import ThreatModel
+from ..threat import ResolvedThreat, ThreatModel
 from ..vocabulary import TABLE_DIGITS
 
 Predict = Callable[[FloatArray, IntArray], IntArray]
@@ -49,10 +49,15 @@ class CertifiedTable:
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """For each row a changed version in the file's units (NaN where there is none) and the answer it then gets (-1)."""
+    """For each row a changed version in the file's units (NaN where there is none) and the answer it then gets (-1).
+
+    `upper` is the size of the changed row where it had to be rounded, else the upper side of the radii; +inf where no
+    row that could exist was found. None where every feature may take any value.
+    """
 
     raw: FloatArray
     answers: IntArray
+    upper: FloatArray | None = None
 
     @property
     def known(self) -> BoolArray:
@@ -81,8 +86,11 @@ class Change:
 def counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
     """The changed rows behind `upper`, in the file's units, each checked to flip after being written and read again.
 
-    A row whose answer is wrong already has none, and neither has one that no attack changed.
+    A row whose answer is wrong already has none, and neither has one that no attack changed. Categories switch whole
+    and whole numbers stay whole: where the change that was found does not do so, a rounded one is looked for.
     """
+    if not rows.layout.is_continuous:
+        return _possible_counterfactuals(rows, predict)
     answers = np.full(len(rows), -1, dtype=np.intp)
 
     def flips(points: FloatArray) -> BoolArray:
@@ -93,9 +101,86 @@ def counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
         found[moved] = answers[moved] != rows.radii.predicted[moved]
         return found
 
-    wanted = np.where(rows.radii.correct[:, None], rows.radii.adversarial.astype(np.float64), np.nan)
-    raw = counterfactuals_in_units(rows.layout.scaling, rows.X, wanted, flips, rows.raw)
+    raw = counterfactuals_in_units(rows.layout.scaling, rows.X, _wanted(rows), flips, rows.raw)
     return Flips(raw, np.where(np.isfinite(raw).all(axis=1), answers, -1))
+
+
+def _wanted(rows: CertifiedTable) -> FloatArray:
+    return np.where(rows.radii.correct[:, None], rows.radii.adversarial.astype(np.float64), np.nan)
+
+
+def _possible_counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
+    """The same where some features hold categories or whole numbers."""
+    measured, wanted = MeasuredChanges.of(rows), _wanted(rows)
+
+    def flips(points: FloatArray, of: IntArray) -> BoolArray:
+        return np.asarray(predict(points, of) != rows.radii.predicted[of])
+
+    low, high = measured.limits
+    proved = rows.radii.lower
+    changes = Rounding(
+        rows.layout, rows.X, rows.raw, wanted, low, high, measured.switched, measured.sizes, flips, proved
+    )
+    raw, exists = possible_counterfactuals(changes)
+    known = np.flatnonzero(np.isfinite(raw).all(axis=1))
+    answers, upper = np.full(len(rows), -1, dtype=np.intp), np.full(len(rows), np.inf)
+    if len(known):
+        written = rows.layout.from_units(raw[known])
+        answers[known] = predict(written, known)
+        upper[known] = measured.sizes(written, known)
+    settled = exists | (rows.radii.upper == 0)  # what was found is a row that could exist, or the row itself
+    return Flips(raw, answers, np.where(settled, rows.radii.upper, upper))
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredChanges:
+    """How large changes of rows are and where they end: `threat` without its switches, which have no size.
+
+    `switched` are the features that are exchanged whole; `limits` the least and the largest value of each feature.
+    """
+
+    x: FloatArray
+    threat: ResolvedThreat | None
+    switched: BoolArray
+    limits: tuple[FloatArray, FloatArray]
+
+    @classmethod
+    def of(cls, rows: CertifiedTable) -> MeasuredChanges:
+        threat, x = rows.radii.threat.for_features(rows.layout.feature_names), rows.X
+        switched = np.zeros(x.shape[1], dtype=bool)
+        switched[[int(feature) for switch in threat.switches for feature in switch.features]] = True
+        fixed = switched.copy()
+        fixed[[int(feature) for feature in threat.frozen or ()]] = True
+        limits = np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
+        if fixed.all():
+            return cls(x, None, switched, limits)
+        if threat.n_lines is not None:
+            threat = threat.of_rows(rows.radii.index, threat.n_lines)
+        resolved = threat.without_switches().resolve(x.shape[1])
+        return cls(x, resolved, switched, resolved.limits(x) or limits)
+
+    def sizes(self, points: FloatArray, rows: IntArray) -> FloatArray:
+        """The sizes of the changes that turn `rows` into `points`, never too small; +inf where a frozen one moved."""
+        delta = np.where(self.switched, 0.0, points - self.x[rows])
+        if self.threat is None:
+            return np.where((delta != 0).any(axis=1), np.inf, 0.0)
+        return self.threat.size_rounded_up(delta)
+
+
+def with_possible_changes(rows: CertifiedTable, flips: Flips) -> CertifiedTable:
+    """The same rows with upper sides of changes that could exist: a verdict says "attackable" only where one does."""
+    if flips.upper is None:
+        return rows
+    found = rows.radii
+    exact = found.exact & (flips.upper == found.upper)
+    return replace(rows, radii=replace(found, upper=np.maximum(flips.upper, found.lower), exact=exact))
+
+
+def only_by_parts(rows: CertifiedTable, flips: Flips, radius: float) -> BoolArray:
+    """Which rows a change up to `radius` flips, but none that was found with whole categories and whole numbers."""
+    if flips.upper is None:
+        return np.zeros(len(rows), dtype=bool)
+    return np.asarray((rows.radii.upper <= radius) & (flips.upper > radius))
 
 
 def step_alone(layout: Layout, threat: ThreatModel, radius: float) -> dict[str, float | None]:

@@ -8,8 +8,10 @@ from html import escape
 import numpy as np
 
 from ..curves import robust_error_curve
+from ..numerics.arrays import BoolArray
 from ..numerics.directed_rounding import as_written
 from ..vocabulary import (
+    NO_WHOLE_CHANGE,
     TRAINING_ROWS,
     TRAINING_ROWS_RULE,
     VERDICTS,
@@ -20,7 +22,16 @@ from ..vocabulary import (
     radii_up,
     wrong_rows,
 )
-from .certified_table import CertifiedTable, Flips, alone_words, changes_of, measured_in, step_alone
+from .certified_table import (
+    CertifiedTable,
+    Flips,
+    alone_words,
+    changes_of,
+    measured_in,
+    only_by_parts,
+    step_alone,
+    with_possible_changes,
+)
 from .summary import count_verdicts, largest_finite_radius, radius_histogram
 from .svg import curve_svg, histogram_svg
 
@@ -74,6 +85,8 @@ def html_report(
 ) -> str:
     """The report of one file at one radius; `settings` are pairs of a name and a value, `notes` whole sentences."""
     heading = f"Robustness of {title}"
+    parts = only_by_parts(rows, flips, radius)
+    rows = with_possible_changes(rows, flips)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -81,7 +94,7 @@ def html_report(
         f"<title>{escape(heading)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{escape(heading)}</h1>\n"
         f"{_summary(rows, radius)}\n{_charts(rows, radius)}\n{_meaning(rows, radius)}\n"
-        f"{_table(rows, radius, flips)}\n{_settings(settings, notes)}\n</body>\n</html>\n"
+        f"{_table(rows, radius, flips, parts)}\n{_settings(settings, notes)}\n</body>\n</html>\n"
     )
 
 
@@ -93,7 +106,7 @@ def _summary(rows: CertifiedTable, radius: float) -> str:
     )
     wrong = int((~rows.radii.correct).sum())
     known = f" {wrong_rows(wrong)}: radius 0." if wrong else ""
-    how = escape(rows.radii.threat.describe())
+    how = escape(rows.radii.threat.describe(rows.layout.feature_names))
     words = f"{len(rows):,} rows, each with its verdict at ε = {as_written(radius)} ({how}).{known}"
     return f'<p>{words}</p>\n<div class="cards">{cards}</div>'
 
@@ -134,7 +147,7 @@ def _meaning(rows: CertifiedTable, radius: float) -> str:
     )
 
 
-def _table(rows: CertifiedTable, radius: float, flips: Flips) -> str:
+def _table(rows: CertifiedTable, radius: float, flips: Flips, parts: BoolArray) -> str:
     order = np.lexsort((rows.lines, rows.radii.lower))[:ROWS_SHOWN]
     verdicts = rows.radii.verdict(radius)
     lower, upper = radii_down(rows.radii.lower), radii_up(rows.radii.upper)
@@ -148,18 +161,23 @@ def _table(rows: CertifiedTable, radius: float, flips: Flips) -> str:
         body.append(
             f'<tr><td class="n">{int(rows.lines[i])}</td>{label}<td>{classes[int(rows.radii.predicted[i])]}</td>'
             f'<td class="n">{shown_lower}</td><td class="n">{shown_upper}</td>'
-            f"<td>{verdicts[i]}</td>{_training(rows, i)}<td>{_change(rows, i, flips, classes)}</td></tr>"
+            f"<td>{verdicts[i]}</td>{_training(rows, i)}<td>{_change(rows, i, flips, classes, parts[i])}</td></tr>"
         )
     title = "All rows" if len(rows) <= ROWS_SHOWN else f"The {ROWS_SHOWN} most fragile of {len(rows):,} rows"
     return (
         f"<h2>{title}</h2>\n<p>The most fragile first. No change smaller than “proved” flips the answer; one of size "
         "“found” does. The last column has it in the file's units, which may need a little more, rounded to five "
         "digits: typed in like that it may just fail to flip. The CSV file of the changed rows has every digit."
-        f"{_training_meaning(rows)}</p>\n"
+        f"{_whole_meaning(rows)}{_training_meaning(rows)}</p>\n"
         f'<div class="scroll"><table><tr><th class="n">line</th>{label_head}<th>answer</th><th class="n">proved</th>'
         f'<th class="n">found</th><th>verdict</th>{_training_head(rows)}<th>what flips it</th></tr>'
         f"{''.join(body)}</table></div>"
     )
+
+
+def _whole_meaning(rows: CertifiedTable) -> str:
+    """What such a change keeps to, where a column holds categories or whole numbers."""
+    return "" if rows.layout.is_continuous else " Categories switch whole, and whole numbers stay whole."
 
 
 def _training_head(rows: CertifiedTable) -> str:
@@ -185,15 +203,15 @@ def _training(rows: CertifiedTable, i: int) -> str:
     return "".join(f'<td class="n">{count_of_rows(count)}</td>' for count in counts)
 
 
-def _change(rows: CertifiedTable, i: int, flips: Flips, classes: Sequence[str]) -> str:
+def _change(rows: CertifiedTable, i: int, flips: Flips, classes: Sequence[str], in_parts: bool) -> str:
     if not rows.radii.correct[i]:
         return WRONG_ALREADY
     if not flips.known[i]:
-        return "no change is known"
+        return NO_WHOLE_CHANGE if in_parts else "no change is known"
     moved = [change for change in changes_of(rows, i, flips.raw[i]) if change.step != 0]
     parts = [f"{escape(c.feature)} {c.before:.5g} → {c.after:.5g}" for c in moved[:CHANGES_SHOWN]]
     more = f" and {len(moved) - CHANGES_SHOWN} smaller changes" if len(moved) > CHANGES_SHOWN else ""
-    return f"{', '.join(parts)}{more}: {classes[int(flips.answers[i])]}"
+    return f"{', '.join(parts)}{more}: {classes[int(flips.answers[i])]}" + (f"; {NO_WHOLE_CHANGE}" if in_parts else "")
 
 
 def _settings(settings: Sequence[tuple[str, str]], notes: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from .export import counterfactuals_in_units, write_csv
 from .labels import check_neighbors
 from .layout import FeatureColumn, Layout, layout_of
 from .limits import MAX_BYTES, MAX_COLUMNS
+from .possible_changes import Rounding, possible_counterfactuals
 from .problems import Problem, Problems, Remedy
 from .read import ReadResult, Table, read_table
 from .read_apart import read_table_apart
@@ -27,6 +28,7 @@ __all__ = [
     "Problems",
     "ReadResult",
     "Remedy",
+    "Rounding",
     "SelectResult",
     "Table",
     "TableData",
@@ -35,6 +37,7 @@ __all__ = [
     "counterfactuals_in_units",
     "label_candidates",
     "layout_of",
+    "possible_counterfactuals",
     "read_dataset",
     "read_table",
     "read_table_apart",

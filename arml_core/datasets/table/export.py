@@ -63,7 +63,7 @@ def counterfactuals_in_units(
             break
         tried = np.where(moves, scaling.inverse(adversarial + nudge * (adversarial - x)), at_rest)
         if limits is not None:
-            tried = _within(scaling, tried, *limits)
+            tried = within_limits(scaling, tried, *limits)
         usable = waiting & np.isfinite(tried).all(axis=1)
         again = scaling.transform(np.where(usable[:, None], tried, at_rest))
         good = usable & flips(again)
@@ -72,7 +72,7 @@ def counterfactuals_in_units(
     return raw
 
 
-def _within(scaling: Scaling, raw: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def within_limits(scaling: Scaling, raw: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """`raw` moved by units in the last place until it is within limits of the scaled values again."""
     for _ in range(LAST_PLACES):
         scaled = scaling.transform(raw)

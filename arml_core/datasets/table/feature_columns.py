@@ -84,6 +84,13 @@ def categories(column: Column, rows: IntArray) -> tuple[str, ...] | Problem:
     return tuple(texts)
 
 
+def is_whole(column: Column, rows: IntArray) -> bool:
+    """Whether every number of the rows is a whole one."""
+    values = column.values[rows]
+    known = values[np.isfinite(values)]
+    return bool(len(known) and (known == np.rint(known)).all())
+
+
 def same_features(columns: Sequence[FeatureColumn]) -> list[Problem]:
     """Features that two columns give: a category is named as a column that is there already."""
     givers: dict[str, list[str]] = {}

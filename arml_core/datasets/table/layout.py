@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...numerics.arrays import FloatArray
+from ...numerics.arrays import FloatArray, IntArray
+from ...untrusted import shortened
 from ..base import Dataset
 from ..scaling import Scaling
 
@@ -20,10 +21,14 @@ MAX_CATEGORIES = 100
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """A column that is used: a number, or (with `categories`) one 0/1 feature per category."""
+    """A column that is used: a number, or (with `categories`) one 0/1 feature per category.
+
+    `whole` says that its numbers are whole numbers and stay so.
+    """
 
     name: str
     categories: tuple[str, ...] | None = None
+    whole: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -49,6 +54,35 @@ class Layout:
     def feature_names(self) -> tuple[str, ...]:
         return tuple(name for column in self.columns for name in column.feature_names)
 
+    @property
+    def groups(self) -> list[IntArray]:
+        """The places of the 0/1 features of each category column."""
+        return [places for column, places in self._places() if column.categories is not None]
+
+    @property
+    def whole(self) -> IntArray:
+        """The places of the whole numbers."""
+        return np.array([int(places[0]) for column, places in self._places() if column.whole], dtype=np.intp)
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether every feature may take any value: there are no categories and no whole numbers."""
+        return not any(column.whole or column.categories is not None for column in self.columns)
+
+    def features_of(self, name: str) -> tuple[str, ...]:
+        """The features of a column, or the one of that name; a ValueError names the columns for any other name."""
+        for column in self.columns:
+            if name == column.name or (name in column.feature_names and column.categories is not None):
+                return column.feature_names if name == column.name else (name,)
+        known = ", ".join(column.name for column in self.columns)
+        raise ValueError(f"there is no column {shortened(repr(name))}; there are {shortened(known)}")
+
+    def _places(self) -> list[tuple[FeatureColumn, IntArray]]:
+        widths = [len(column.feature_names) for column in self.columns]
+        ends = np.cumsum(widths)
+        pairs = zip(self.columns, ends, widths, strict=True)
+        return [(column, np.arange(end - width, end, dtype=np.intp)) for column, end, width in pairs]
+
     def from_units(self, raw: ArrayLike) -> FloatArray:
         """Rows in the file's own units, scaled."""
         return self.scaling.transform(raw)
@@ -68,6 +102,7 @@ class Layout:
         return json.dumps(
             {
                 "columns": [[column.name, column.categories] for column in self.columns],
+                "whole": [column.name for column in self.columns if column.whole],
                 "label": self.label,
                 "class_names": self.class_names,
                 "scaling": self.scaling.kind,
@@ -81,8 +116,12 @@ class Layout:
         """The inverse of :meth:`to_json`; anything else is a ValueError."""
         try:
             stored: Mapping[str, Any] = json.loads(text)
-            columns = tuple(FeatureColumn(str(n), None if c is None else tuple(c)) for n, c in stored["columns"])
             offset, scale = (np.array(stored[key], dtype=np.float64) for key in ("offset", "scale"))
+            whole = set(stored.get("whole", ()))  # layouts of older versions do not say
+            columns = tuple(
+                FeatureColumn(str(n), None if c is None else tuple(c), c is None and n in whole)
+                for n, c in stored["columns"]
+            )
             layout = cls(
                 columns, stored["label"], tuple(stored["class_names"]), Scaling(stored["scaling"], offset, scale)
             )

@@ -69,6 +69,7 @@ def select(
     features: Sequence[str] | None = None,
     drop: Collection[str] = (),
     one_hot: Collection[str] = (),
+    whole: Collection[str] | None = None,
     drop_incomplete: bool = False,
     labels_are_classes: bool = False,
     scaling: ScalingKind = "minmax",
@@ -80,11 +81,13 @@ def select(
     label : the label's column; None asks for it unless `labelled` is False.
     features : the columns used (default: all but the label), without those in `drop`.
     one_hot : columns encoded as one 0/1 feature per category.
+    whole : columns of whole numbers, which stay whole in every change that is shown; None for those that hold nothing
+        else.
     drop_incomplete : leave out rows with an empty or infinite value in a column that is used; they are counted.
     labels_are_classes : labels such as 1.5 are names of classes.
     scaling : none, minmax or standard, fitted on the rows that are kept.
     """
-    for name in [*([label] if label is not None else []), *(features or ()), *drop, *one_hot]:
+    for name in [*([label] if label is not None else []), *(features or ()), *drop, *one_hot, *(whole or ())]:
         table.column(name)
     if labelled and label is None:
         return SelectResult(None, Problems([role_problems.which_label(label_candidates(table))]))
@@ -97,7 +100,7 @@ def select(
     if label_column is not None and len(rows):
         classes = find_classes(label_column, rows, table.lines, labels_are_classes)
         found += classes.problems
-    columns = [_feature_column(usage, rows, found) for usage in usages]
+    columns = [_feature_column(usage, rows, whole, found) for usage in usages]
     found += feature_columns.same_features(columns)
     if Problems(found).blocking:
         return SelectResult(None, Problems(found))
@@ -188,9 +191,11 @@ def _usable_rows(
     return np.flatnonzero(~incomplete)
 
 
-def _feature_column(usage: Usage, rows: IntArray, found: list[Problem]) -> FeatureColumn:
+def _feature_column(usage: Usage, rows: IntArray, whole: Collection[str] | None, found: list[Problem]) -> FeatureColumn:
     if not usage.one_hot:
-        return FeatureColumn(usage.column.name)
+        name = usage.column.name
+        is_whole = feature_columns.is_whole(usage.column, rows) if whole is None else name in whole
+        return FeatureColumn(name, whole=is_whole)
     categories = feature_columns.categories(usage.column, rows)
     if isinstance(categories, Problem):
         found.append(categories)
