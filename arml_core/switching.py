@@ -159,7 +159,8 @@ class Versions:
     ) -> None:
         """Ask about the versions in question, of each row the one with the least `lower` first.
 
-        `settings` are those of the method. `budget` are the seconds for each row; what the versions so far were not given goes to those that are left.
+        `settings` are those of the method. `budget` are the seconds for each row; what the versions so far were not
+        given goes to those that are left.
         """
         waiting = np.ones(len(self.of), dtype=bool)
         left = None if budget is None else budget[self.rows].astype(np.float64)
