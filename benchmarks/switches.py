@@ -66,8 +66,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.file:
         table = pd.read_csv(options.file).sample(frac=1, random_state=0)
+        table = table[[*options.columns, options.label]].dropna() if options.columns else table.dropna(axis=1)
         labels = table.pop(options.label).to_numpy()
-        table = table[options.columns].dropna() if options.columns else table.dropna(axis=1)
     else:
         table, labels = made(N_TRAIN + options.rows)
     X, groups = prepared(table)
