@@ -36,7 +36,16 @@ class PairGraph:
     rest : a lower bound on S_m, for every m < depth, of all negatives that are not in the graph.
     """
 
-    def __init__(self, triplets: Triplets, rows: TripletRows, b: int, place: IntArray, depth: int, rest: float) -> None:
+    def __init__(
+        self,
+        triplets: Triplets,
+        rows: TripletRows,
+        b: int,
+        place: IntArray,
+        depth: int,
+        rest: float,
+        most: int = MOST_NEGATIVES,
+    ) -> None:
         self.place, self.rest = place, rest
         self.classes = triplets.references.label[triplets.references.order[place]]
         half, offsets, normals, near = self._half_spaces(triplets, rows, b, place, depth)
@@ -45,7 +54,7 @@ class PairGraph:
         largest = -np.sort(-np.maximum(offsets, 0.0), axis=1)[:, :depth]
         single[:, : largest.shape[1]] = largest  # beyond, no positive is left to hold it back
         self.weight = np.zeros((n, n, depth))
-        has_partners = n <= MOST_NEGATIVES  # more are listed only for a single neighbour
+        has_partners = n <= most  # a single neighbour has no pairs to weigh
         if has_partners and triplets.threat.norm == 2:
             for start in range(0, n, BLOCK):
                 part = np.arange(start, min(start + BLOCK, n))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 JUST_MORE = 1e-6  # of the upper side: above a radius by so much, a proof is as good as at it; above 0 it can be found
 LIST_WIDTH = 1024
+MORE_TAKES = 4  # times as long to prepare: a list twice as long
 MOST_SCREENED = 8192  # negatives whose bounds are sharpened, of which the best are listed
 FAR = 100.0  # widths of the data: how far the plane is searched where nothing is known to flip
 ANGLES, SIZES = 32, 32  # of the first look around
@@ -228,10 +229,27 @@ class PointSearch:
         exact_x, any_order = self.x.astype(np.float64)[None], self.points.rule.any_order
         alone = self.points.ranges_of(np.array([self.member]))
         rows = TripletRows(self.triplets, exact_x, self.label, places, any_order, alone)
-        search = self._prepare(rows, cases, places)
-        if search is None:
-            return
-        search.run(_deadline(started, budget), max_nodes)  # from now: the first search of a process loads its loops
+        alone_in_vote = self.points.n_neighbors == 1  # then there are no pairs to weigh
+        most, longest = (LIST_WIDTH, MOST_SCREENED) if alone_in_vote else (MOST_NEGATIVES, LIST_WIDTH)
+        deadline = None
+        while True:
+            begun = time.perf_counter()
+            search, is_whole = self._prepare(rows, cases, places, most)
+            now = time.perf_counter()
+            if deadline is None:  # from now: the first search of a process loads its loops
+                deadline = _deadline(started, budget)
+            if search is not None:
+                search.run(deadline, max_nodes)
+                self._try_leaves(search)
+            left = deadline - time.perf_counter()
+            if is_whole or most >= longest or max_nodes is not None or not self._is_open():
+                return
+            if left < MORE_TAKES * (now - begun):
+                return
+            most = min(2 * most, longest)
+
+    def _try_leaves(self, search: BranchAndBound) -> None:
+        """Take over what a search has proved, and attack from the moves that it could not rule out."""
         tried = 0
         threat = self.triplets.threat
         sizes = [float(np.linalg.norm(threat.counted(delta), ord=threat.norm)) for delta in search.leaves]
@@ -242,7 +260,13 @@ class PointSearch:
                 self._try(self.x.astype(np.float64) + threat.expand(delta))
         self.lower = max(self.lower, search.lower)
 
-    def _prepare(self, rows: TripletRows, cases: list[Case], places: IntArray | None) -> BranchAndBound | None:
+    def _prepare(
+        self, rows: TripletRows, cases: list[Case], places: IntArray | None, most: int
+    ) -> tuple[BranchAndBound | None, bool]:
+        """A search among the `most` promising negatives, and whether no other one can matter.
+
+        None where there is nothing to search: `lower` is then what the others allow.
+        """
         from .branch import BranchAndBound, HalfSpaces  # half a second of import for those who search
 
         triplets, ceiling = self.triplets, self._ceiling()
@@ -252,22 +276,23 @@ class PointSearch:
         if depth > n_positives:  # with every positive inside, only other negatives hold a negative back
             found = screening.candidates(np.arange(1), len(triplets.references))
             promising = int(np.count_nonzero(np.isfinite(found.bound[0])))
-            if promising > MOST_NEGATIVES:
-                return None
+            if promising > most:
+                return None, False
         else:
-            most = len(triplets.references) if self.points.n_neighbors == 1 else MOST_SCREENED
-            limit = screening.limit_of(most, np.array([min(self.upper, ceiling)]))
-            found = screening.candidates(np.arange(1), LIST_WIDTH, below=limit)
+            screened = len(triplets.references) if self.points.n_neighbors == 1 else MOST_SCREENED
+            limit = screening.limit_of(screened, np.array([min(self.upper, ceiling)]))
+            found = screening.candidates(np.arange(1), max(LIST_WIDTH, most + 1), below=limit)
             promising = int(np.count_nonzero(found.bound[0] < min(self.upper, ceiling)))
-        most = LIST_WIDTH if self.points.n_neighbors == 1 else MOST_NEGATIVES  # a single one has no pairs to weigh
         count = min(promising, most)
         following = found.bound[0][count : count + 1]  # may exceed the bound of those that are not listed
         rest = float(following.min(initial=found.rest[0]))
+        is_whole = rest >= min(self.upper, ceiling)
         if rest <= self.lower or count == 0:
             self.lower = max(self.lower, rest)
-            return None
+            return None, is_whole
         place = found.place[0][:count]
-        graph = PairGraph(triplets, rows, 0, place, depth, rest)
+        weighed = MOST_NEGATIVES if self.points.n_neighbors == 1 else most
+        graph = PairGraph(triplets, rows, 0, place, depth, rest, weighed)
         n, n_error = rows.negative_distances(np.zeros(count, dtype=np.intp), place)
         local = HalfSpaces(
             triplets.whole_h[place],
@@ -281,7 +306,7 @@ class PointSearch:
             self._room(),
             triplets.threat.free if triplets.threat.free.any() else None,
         )
-        return BranchAndBound(local, graph, cases, self.upper, ceiling)
+        return BranchAndBound(local, graph, cases, self.upper, ceiling), is_whole
 
     def _room(self) -> tuple[FloatArray, FloatArray] | None:
         """How far the features may fall and rise; None where a move below the upper side hits no limit."""

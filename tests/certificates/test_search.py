@@ -217,3 +217,20 @@ def test_an_attack_that_finds_nothing_leaves_time_for_the_proof(monkeypatch):
     assert np.isposinf(patient.upper[0])
     assert found.lower[0] == patient.lower[0] > 10.0
     assert len(tried) == 2
+
+
+def test_where_more_rows_matter_than_are_looked_at_first_the_search_goes_on_with_more(monkeypatch):
+    """With four negatives the bound of the fifth is all that can be proved; with time left, their number is doubled."""
+    rng = np.random.default_rng(1)
+    X, y, x = rng.normal(size=(150, 4)), rng.integers(0, 3, 150), rng.normal(size=(1, 4))
+    knn = MahalanobisKNN(3).fit(X, y)
+    whole = knn.certify(x, method="search", budget=20)
+    monkeypatch.setattr("arml_core.certificates.search.MOST_NEGATIVES", 4)
+    grown = knn.certify(x, method="search", budget=20)
+    monkeypatch.setattr("arml_core.certificates.search.LIST_WIDTH", 4)
+    short = knn.certify(x, method="search", budget=20)
+    assert whole.exact[0]
+    assert grown.exact[0]
+    assert grown.lower[0] == pytest.approx(whole.lower[0], rel=1e-9)
+    assert not short.exact[0]
+    assert short.lower[0] < 0.999 * whole.lower[0]
