@@ -159,7 +159,16 @@ def test_no_fill_on_a_grid_and_no_move_below_lower_flips(method, penguins, capsy
     assert tried > 100
 
 
-@pytest.mark.parametrize("words", [[], ["--frozen", "island"], ["--switch", "island"], ["--only-up", "bill"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--frozen", "island"],
+        ["--switch", "island"],
+        ["--only-up", "bill"],
+        ["--free", "age", "--limit", "age=5:9"],
+    ],
+)
 def test_what_an_attack_fills_in_could_exist_and_flips(words, penguins, capsys) -> None:
     command = ["attack", penguins.path, "--label", "species", *ENCODED, "--missing", "range", *words]
     rows, _ = printed(capsys, *command)
@@ -179,6 +188,9 @@ def test_what_an_attack_fills_in_could_exist_and_flips(words, penguins, capsys) 
         assert data.layout.class_names[answer] == row["becomes"]
         assert answer != data.y[k]
         move = (data.layout.from_units(raw) - data.X[k])[~empty]
+        if "--free" in words and not empty[AGE]:
+            assert min(5, data.raw[k][AGE]) <= raw[AGE] <= max(9, data.raw[k][AGE])
+            move[(np.flatnonzero(~empty) == AGE)] = 0.0
         if "--switch" not in words:
             assert np.linalg.norm(move) <= float(row["upper"]) * (1 + 1e-9)
         if "--frozen" in words and not empty[GROUP].any():
@@ -302,3 +314,31 @@ def test_a_mistake_is_told_in_words(words: list[str], message: str, penguins, ca
 def test_a_dataset_has_no_empty_cells(capsys) -> None:
     assert main(["certify", "iris", "--missing", "range"]) == 2
     assert "--missing is for the rows of a table" in capsys.readouterr().err
+
+
+def test_a_model_without_its_training_rows_asks_for_a_range(penguins, tmp_path, capsys, monkeypatch) -> None:
+    model = str(tmp_path / "m.npz")
+    lines = [[row[2], row[3], row[4]] for row in penguins.rows[GAPS:]]
+    header = ["age", "bill", "species"]
+    path = saved(tmp_path / "numbers.csv", lines, header)
+    assert main(["train", path, "lfda", "--label", "species", "--model-out", model]) == 0
+    later = saved(tmp_path / "later.csv", [[None, 40], [5, 41]], header[:2])
+    monkeypatch.setattr(MahalanobisKNN, "training_rows", lambda _: None)
+    capsys.readouterr()
+    assert main(["certify", later, "--model", model, "--missing", "range"]) == 2
+    said = capsys.readouterr().err
+    assert "age has empty cells, and the model does not know its range: give --missing age=LOW:HIGH" in said
+    rows, _ = printed(capsys, "certify", later, "--model", model, "--missing", "age=5:6")
+    assert float(rows[0]["lower"]) <= float(rows[0]["upper"])
+
+
+@pytest.mark.parametrize("method", ["whitebox", "boundary"])
+def test_where_only_the_empty_column_is_not_exact_nothing_moves(method, penguins, capsys) -> None:
+    """With a tolerance for the bill alone, a row without a bill is safe or its bill alone decides."""
+    words = [penguins.path, "--label", "species", *ENCODED, "--missing", "range", "--tolerance", "bill=0.5"]
+    rows, _ = printed(capsys, "certify", *words, "--method", "search", "--eps", "1")
+    attacked, _ = printed(capsys, "attack", *words, "--method", method, "--steps", "50")
+    for row, found in zip(rows[:GAPS], attacked, strict=False):
+        if row["missing"].endswith("bill"):
+            assert (float(row["lower"]), float(row["upper"])) in [(0.0, 0.0), (np.inf, np.inf)]
+            assert float(found["upper"]) >= float(row["lower"])

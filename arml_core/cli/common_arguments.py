@@ -101,7 +101,7 @@ class QueryArguments:
         check_missing(arguments)
         asked = _later_file if arguments.model is not None else _known_rows
         layout, rows, exclude, knn, table = asked(arguments)
-        target, ranges = _target(layout.class_names, arguments.target), ranges_of(arguments, layout, knn)
+        target, ranges = _target(layout.class_names, arguments.target), ranges_of(arguments, layout, knn, rows[0])
         return cls(layout, *rows, exclude, knn, threat_of(arguments, layout), arguments.ties, target, table, ranges)
 
     @property

@@ -49,10 +49,10 @@ def check_missing(arguments: argparse.Namespace) -> None:
 Ranges = tuple[FloatArray, FloatArray]
 
 
-def ranges_of(arguments: argparse.Namespace, layout: Layout, knn: MahalanobisKNN) -> Ranges | None:
+def ranges_of(arguments: argparse.Namespace, layout: Layout, knn: MahalanobisKNN, x: FloatArray) -> Ranges | None:
     """The smallest and the largest scaled value of each feature where it is empty; NaN where it is not known.
 
-    None without ``--missing``.
+    None without ``--missing``. An empty cell of `x` needs one that is known.
     """
     if not arguments.missing:
         return None
@@ -72,6 +72,14 @@ def ranges_of(arguments: argparse.Namespace, layout: Layout, knn: MahalanobisKNN
             raise ValueError(f"--missing {word}: both ends of the range must be finite")
         scaled = [(end - layout.scaling.offset[place]) / layout.scaling.scale[place] for end in ends]
         low[place], high[place] = scaled
+    numbers = [
+        (column.name, layout.feature_names.index(column.name)) for column in layout.columns if not column.categories
+    ]
+    for name, place in numbers:
+        if np.isnan(low[place]) and np.isnan(x[:, place]).any():
+            raise ValueError(
+                f"{name} has empty cells, and the model does not know its range: give --missing {name}=LOW:HIGH"
+            )
     return low, high
 
 

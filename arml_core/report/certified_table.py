@@ -186,7 +186,8 @@ class MeasuredChanges:
         if threat.n_lines is not None:
             threat = threat.of_rows(rows.radii.index, threat.n_lines)
         resolved = threat.without_switches().resolve(x.shape[1])
-        return cls(x, resolved, switched, _with_ranges(resolved.limits(x) or limits, rows))
+        at = np.where(rows.missing, 0.0, x)  # the limits of empty cells are not those of the threat
+        return cls(x, resolved, switched, _with_ranges(resolved.limits(at) or limits, rows))
 
     def sizes(self, points: FloatArray, rows: IntArray) -> FloatArray:
         """The sizes of the changes that turn `rows` into `points`, never too small; +inf where a frozen one moved."""
