@@ -41,7 +41,9 @@ from .numerics.threads import one_thread_per_operation, threads_for
 from .progress import Callback, none_done
 from .radii import Radii, at_most_upper
 from .switching import SwitchedRows, over_combinations
-from .threat import Combinations, ResolvedThreat, ThreatModel
+from .threat import ResolvedThreat, ThreatModel
+from .threat.resolved import check_lines
+from .threat.switches import counted
 from .untrusted import shortened
 
 if TYPE_CHECKING:
@@ -413,7 +415,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def count_combinations(self, X: ArrayLike, threat: ThreatModel) -> IntArray:
         """How many combinations of switches `threat` allows for each row of X, the row itself among them."""
         x, threat = self._checked_points(X), self.spelled_out(threat)
-        return np.bincount(Combinations.of(x, threat.switches, threat.max_switches).row, minlength=len(x))
+        return counted(x, threat.switches, threat.max_switches) if threat.switches else np.ones(len(x), dtype=np.intp)
 
     def spelled_out(self, threat: ThreatModel | None) -> ThreatModel:
         """`threat` with every feature by its place, and every switch with its values: those of the training rows."""
@@ -438,6 +440,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _with_values(self, threat: ThreatModel) -> ThreatModel:
         """The threat model with the values that switched features have in the training rows."""
+        threat.check_width(self.n_features_in_)
         if any(switch.values is None for switch in threat.switches) and self._train_rows is None:
             raise ValueError(
                 "the training rows are too many to be kept beside references that are none of them: give the values of "
@@ -461,6 +464,8 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Radii:
         """:meth:`certify` or :meth:`attack` where features may be switched."""
         x, threat = self._checked_points(X), self._with_values(threat)
+        if threat.n_lines is not None:
+            check_lines(threat.n_lines, len(x))
         n, named = len(x), checked_exclude(exclude, len(x), self._n_train, 0)
         knn = self.without_names()  # the versions of a row are arrays
         predicted = knn.predict(x, named, none_done(callback))

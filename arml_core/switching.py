@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .numerics.arrays import BoolArray, FloatArray, IntArray
 from .progress import Callback, report
-from .radii import Radii
+from .radii import Radii, at_most_upper
 from .threat import Combinations, ThreatModel
-from .threat.switches import KEPT
+from .threat.switches import KEPT, counted
 
 AT_ONCE = 8192  # versions of rows
 BYTES = 2**26  # of versions
@@ -77,7 +77,7 @@ class SwitchedRows:
         rows = np.flatnonzero(self.open)
         if not len(rows):
             return []
-        versions = max(1, len(Combinations.of(self.x[rows[:1]], self.threat.switches, self.threat.max_switches)))
+        versions = int(counted(self.x[rows], self.threat.switches, self.threat.max_switches).max())
         few = max(1, min(AT_ONCE, BYTES // (8 * self.x.shape[1])) // versions)
         return [rows[start : start + few] for start in range(0, len(rows), few)]
 
@@ -126,6 +126,7 @@ class Versions:
             self.exact[which] |= found.exact
         else:
             self.exact[which] |= found.upper == 0
+        self.lower[which] = at_most_upper(self.lower[which], self.upper[which], rows)
         return None
 
     def _look(self, which: IntArray) -> None:
@@ -160,11 +161,18 @@ class Versions:
         return np.asarray(open_)
 
     def one_after_the_other(
-        self, kind: str, method: str, budget: FloatArray | None, at: tuple[float, ...] | None, progress: Callback | None
+        self,
+        kind: str,
+        method: str,
+        budget: FloatArray | None,
+        at: tuple[float, ...] | None,
+        progress: Callback | None,
+        settings: dict[str, Any],
     ) -> None:
         """Ask about the versions in question, of each row the one with the least `lower` first.
 
-        `budget` are the seconds for each row; what the versions so far were not given goes to those that are left.
+        `settings` are those of the method. `budget` are the seconds for each row; what the versions so far were not
+        given goes to those that are left.
         """
         waiting = np.ones(len(self.of), dtype=bool)
         left = None if budget is None else budget[self.rows].astype(np.float64)
@@ -177,11 +185,12 @@ class Versions:
             order = pending[np.lexsort((self.lower[pending], self.of.row[pending]))]
             rows, first, counts = np.unique(self.of.row[order], return_index=True, return_counts=True)
             chosen = order[first]
-            question: dict[str, Any] = {}
+            question = dict(settings)
             if left is not None:
                 share = left[rows] / counts
-                left[rows] -= share
-                question = {"budget": share, "at": at}
+                limited = np.isfinite(share)
+                left[rows[limited]] -= share[limited]
+                question |= {"budget": share, "at": at}
             self.ask(chosen, kind, method, **question, callback=_stoppable(progress))
             waiting[chosen] = False
 
@@ -210,9 +219,9 @@ def over_combinations(
     budget: ArrayLike | None = None,
     at: tuple[float, ...] | None = None,
     callback: Callback | None = None,
-    **question: Any,
+    **settings: Any,
 ) -> Radii:
-    """The radii of rows that may be switched, from those of their versions.
+    """The radii of rows that may be switched, from those of their versions; `settings` are those of the method.
 
     `whole` has the rows that are settled: its columns are completed, and none of them is shared with it afterwards.
     """
@@ -230,7 +239,7 @@ def over_combinations(
         quick = method if method in QUICK else "votes"
         versions.ask(everyone, "certify", quick, callback=_stoppable(progress))
         if method not in QUICK and not versions.nothing_moves:
-            versions.one_after_the_other(kind, method, seconds, at, progress)
+            versions.one_after_the_other(kind, method, seconds, at, progress, settings)
         if kind == "attack":
             versions.lower[:] = 0.0
             versions.exact &= versions.upper == 0

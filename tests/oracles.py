@@ -11,7 +11,7 @@ rounded to the safe side. Three levels, each independent of the one before:
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linprog, minimize
@@ -24,7 +24,8 @@ class Threat:
     """δ has size ‖costs ∘ δ‖ in `norm`, does not touch `frozen`, and x + δ stays in the hull of `box` and x.
 
     Some features may only grow or only fall; `at_no_cost` are features that do not count in the size. `by_row` says
-    that the engine is given the box as a line for the one row in question.
+    that the engine is given the box as a line for the one row in question. `switches` are features that are exchanged
+    together for one of some values, or of those in the data where they are None, at most `most` of them at once.
     """
 
     norm: float = 2.0
@@ -35,6 +36,16 @@ class Threat:
     only_down: tuple[int, ...] = ()
     at_no_cost: tuple[int, ...] = ()
     by_row: bool = False
+    switches: tuple[tuple[tuple[int, ...], tuple[tuple[float, ...], ...] | None], ...] = ()
+    most: int | None = None
+
+    @property
+    def switched(self) -> tuple[int, ...]:
+        return tuple(feature for features, _ in self.switches for feature in features)
+
+    def after_switches(self) -> Threat:
+        """What may still move after a combination: the switched features stay."""
+        return replace(self, frozen=(*self.frozen, *self.switched), switches=(), most=None)
 
     def free(self, n_features: int) -> list[int]:
         return [f for f in range(n_features) if f not in self.frozen]

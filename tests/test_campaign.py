@@ -135,6 +135,24 @@ def test_references_under_another_number_or_metric_are_found(monkeypatch):
     assert run.run_chosen(0, range(3, 16, 4), deadline).violations > 0
 
 
+def test_a_combination_that_is_forgotten_or_too_much_is_found(monkeypatch):
+    from arml_core import switching
+    from arml_core.threat import Combinations
+
+    deadline = time.monotonic() + 60
+    assert run.run_switched(0, range(0, 15, 5), deadline).violations == 0
+    honest = Combinations.of
+
+    def without_last(x, switches, most):
+        found = honest(x, switches, most)
+        kept = np.append(found.row[1:] == found.row[:-1], False) | (found.codes == -1).all(axis=1)
+        return Combinations(found.row[kept], found.codes[kept], found.points[kept])
+
+    for broken in (without_last, lambda x, switches, most: honest(x, switches, None)):
+        monkeypatch.setattr(switching.Combinations, "of", broken)
+        assert run.run_switched(0, range(0, 40, 5), deadline).violations > 0
+
+
 def test_a_problem_with_references_can_be_seen_again():
     for number in range(4):
         problem = make_chosen(0, number)

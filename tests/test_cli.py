@@ -289,7 +289,7 @@ def test_the_errors_of_a_summary_are_those_at_the_radii_it_prints(kind):
     radii = 0.123 + np.array([-4e-4, -3e-4, 1e-4, 2e-4, 3e-4, 4e-4, 0.1, 0.2])
     text = summary("exact", kind, radii, np.ones(8, dtype=bool), ThreatModel(), "none")
     pairs = [part.split(" at ") for part in text.split(f"{kind} error ")[1].split(", ")]
-    assert len(pairs) == 3
+    assert len({radius for _, radius in pairs}) == len(pairs) == 2  # the first two quartiles are written alike
     for error, radius in pairs:
         assert float(error) == float(robust_error(radii, float(radius)))
 

@@ -13,6 +13,7 @@ search     any K       ℓ1, ℓ2, ℓ∞   yes                    yes          
 flips that need a tie), `search` as close as its budget allows (together where at most two features can move, none of
 them free). Directions count as a box. A free feature needs finite limits on both sides of the point; where free
 features alone change an answer, its radius is 0 on both sides, and the adversarial point is not the point itself.
+Values that switch whole are gone through by :mod:`arml_core.switching`, with any of these methods.
 
 Every `lower` is rounded down by a bound on its floating-point error: each vector G(x - x_i) counts as off by
 4(D + r + 8)·2⁻⁵³ of its terms' sizes (D features, G of r rows), about 10⁻¹² for a thousand features, and each squared

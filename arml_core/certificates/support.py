@@ -13,7 +13,7 @@ from ..vocabulary import norm_of
 
 @dataclass(frozen=True)
 class Support:
-    """What one certificate can do. Costs, frozen and free features and both ways to see ties are open to all."""
+    """What one certificate can do. Costs, frozen and free features, directions, switches, ties as sets: all can."""
 
     neighbors: str
     norms: tuple[float, ...]
@@ -57,5 +57,6 @@ def check_support(method: str, n_neighbors: int, threat: ThreatModel, target: bo
         return
     table = "\n".join(f"  {s.row(name)}" for name, s in METHODS.items())
     raise NotSupportedError(
-        f"{reason}. What is supported (costs, frozen and free features and ties='any' always are):\n{table}"
+        f"{reason}. What is supported (costs, frozen and free features, directions, switches and ties='any' always "
+        f"are):\n{table}"
     )

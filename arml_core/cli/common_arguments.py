@@ -154,9 +154,10 @@ def say_combinations(query: QueryArguments, method: str, budget: float = 0.0) ->
     count = int(query.knn.count_combinations(x, query.threat).sum())
     exclude = None if query.exclude is None else list(query.exclude[complete])
     seconds = estimated_seconds(query.knn, x, query.threat, method, budget, exclude)
+    about = "at most about" if method == "search" else "about"
     rows = "rows" if complete.all() else "complete rows"
     print(
-        f"{count:,} combinations of switched values for {len(x):,} {rows}, about {duration(seconds)}",
+        f"{count:,} combinations of switched values for {len(x):,} {rows}, {about} {duration(seconds)}",
         file=sys.stderr,
     )
 
@@ -185,7 +186,8 @@ def summary(
     if at is None:
         finite = radii[np.isfinite(radii)]
         quartiles = np.quantile(finite, [0.25, 0.5, 0.75]) if len(finite) else np.zeros(3)
-        at = [float(f"{radius:.3g}") for radius in quartiles]  # the errors are those at the numbers that are printed
+        shown = [float(f"{radius:.3g}") for radius in quartiles]  # the errors are those at the numbers that are printed
+        at = list(dict.fromkeys(shown))
     errors = zip(robust_error(radii, at), at, strict=True)
     parts = ", ".join(f"{error:.3f} at {as_written(radius)}" for error, radius in errors)
     clean = float(np.mean(~correct))

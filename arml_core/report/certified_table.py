@@ -83,6 +83,13 @@ class Flips:
     def known(self) -> BoolArray:
         return np.asarray(self.answers >= 0)
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Flips]) -> Flips:
+        """The flips of parts of a table, one after the other."""
+        sizes = [part.upper for part in parts if part.upper is not None]
+        upper = np.concatenate(sizes) if len(sizes) == len(parts) else None
+        return cls(np.concatenate([part.raw for part in parts]), np.concatenate([p.answers for p in parts]), upper)
+
 
 @dataclass(frozen=True)
 class Change:

@@ -88,14 +88,17 @@ class ThreatModel:
         widths: set[int] = set()
         put(self, "costs", None if costs is None else checked_costs(costs, widths))
         for name, features in zip(_LISTS, (frozen, only_up, only_down, free), strict=True):
-            put(self, name, None if features is None else checked_features(name, features, widths))
+            listed = None if features is None else checked_features(name, features, widths)
+            put(
+                self, name, listed if listed or name == "frozen" else None
+            )  # old keys tell an empty list of frozen ones
         put(self, "box", None if box is None else checked_box(box, widths))
         put(self, "switches", tuple(Switch.of(switch) for switch in switches or ()))
         if max_switches is not None and (
-            isinstance(max_switches, bool | np.bool_) or int(max_switches) != max_switches or max_switches < 0
+            isinstance(max_switches, bool | np.bool_) or max_switches < 0 or not float(max_switches).is_integer()
         ):
             raise ValueError(f"max_switches must be a whole number, at least 0, or None; got {max_switches!r}")
-        put(self, "max_switches", None if max_switches is None else int(max_switches))
+        put(self, "max_switches", None if max_switches is None or not self.switches else int(max_switches))
         self._check_roles()
         if len(widths) > 1:
             raise ValueError(f"costs, masks and box disagree on the number of features: {sorted(widths)}")
@@ -160,10 +163,15 @@ class ThreatModel:
                 f"anything in a range use free and a box; got {shortened(repr(values.tolist()))}"
             )
         steps = np.ones(len(values)) if units is None else np.asarray(units, dtype=np.float64)
-        given = others.pop("frozen", None)
-        frozen = set(checked_features("frozen", () if given is None else given, set()))
-        switched = {feature for switch in others.get("switches") or () for feature in Switch.of(switch).features}
-        roles = frozen | switched | set(checked_features("free", others.get("free") or (), set()))
+        if steps.shape != values.shape:
+            raise ValueError(f"units must be {len(values)} numbers, one for each tolerance; got shape {steps.shape}")
+        frozen, free = (
+            set() if others.get(name) is None else set(checked_features(name, others[name], set()))
+            for name in ("frozen", "free")
+        )
+        others = {**others, "switches": [Switch.of(switch) for switch in others.get("switches") or ()]}
+        others.pop("frozen", None)
+        roles = frozen | free | {feature for switch in others["switches"] for feature in switch.features}
         if feature_names is not None:
             roles = {_place_of(feature, list(map(str, feature_names))) for feature in roles}
         exact = [int(k) for k in np.flatnonzero(values == 0) if k not in roles]
@@ -223,10 +231,7 @@ class ThreatModel:
         """The same with the patterns that each switched group has in some rows, where none are given."""
         if all(switch.values is not None for switch in self.switches):
             return self
-        width = np.shape(rows)[1]
-        beyond = next((f for switch in self.switches for f in switch.features if int(f) >= width), None)
-        if beyond is not None:
-            raise ValueError(f"switched feature {beyond} does not exist; the data has {width} features")
+        self.check_width(np.shape(rows)[1])
         filled = [
             switch
             if switch.values is not None
@@ -363,19 +368,25 @@ class ThreatModel:
         sides = [np.asarray(side)[rows] if n_lines(side) is not None else side for side in self.box]
         return self._with(box=tuple(sides))
 
+    def check_width(self, n_features: int) -> None:
+        """Refuse data that has another number of features, or not all that are given by place."""
+        if self._width not in (None, n_features):
+            raise ValueError(f"the threat model is for {self._width} features; the data has {n_features}")
+        listed = {name: getattr(self, name) or () for name in _LISTS}
+        listed["switched"] = tuple(feature for switch in self.switches for feature in switch.features)
+        for name, features in listed.items():
+            beyond = next((i for i in features if i >= n_features), None)
+            if beyond is not None:
+                raise ValueError(f"{name} feature {beyond} does not exist; the data has {n_features} features")
+
     def resolve(self, n_features: int) -> ResolvedThreat:
         """The same threat as plain arrays for data with `n_features` columns; its switches must be gone before."""
         if self.has_names:
             self.for_features(None)
         if self.switches:
             raise ValueError("switches are gone through one combination at a time: resolve without_switches()")
-        if self._width not in (None, n_features):
-            raise ValueError(f"the threat model is for {self._width} features; the data has {n_features}")
+        self.check_width(n_features)
         movable = np.ones(n_features, dtype=bool)
-        for name in _LISTS:
-            beyond = [i for i in getattr(self, name) or () if i >= n_features]
-            if beyond:
-                raise ValueError(f"{name} feature {beyond[0]} does not exist; the data has {n_features} features")
         movable[_places(self.frozen)] = False
         if not movable.any():
             raise ValueError("every feature is frozen; leave at least one that may move")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -124,38 +124,87 @@ class Combinations:
 
         A value that a row has already is no switch. Patterns are rounded to the dtype of the rows first.
         """
-        check_count(switches, most)
-        places = [np.array(switch.features, dtype=np.intp) for switch in switches]
-        patterns = [np.array(switch.values, dtype=x.dtype) for switch in switches]
-        own = np.stack([_own(x[:, at], found) for at, found in zip(places, patterns, strict=True)], axis=1)
-        kinds, kind = np.unique(own, axis=0, return_inverse=True)
-        allowed = [_codes(of_kind, patterns, most) for of_kind in kinds]
-        counts = np.array([len(codes) for codes in allowed])[kind.ravel()]
+        groups = [_Group.of(switch, x.dtype) for switch in switches]
+        kinds, kind = _kinds(x, groups)
+        _checked_counts(kinds, groups, most)
+        allowed = [_codes(of_kind, groups, most) for of_kind in kinds]
+        counts = np.array([len(codes) for codes in allowed], dtype=np.intp)[kind]
         row = np.repeat(np.arange(len(x)), counts)
-        codes = np.concatenate([allowed[k] for k in kind.ravel()]) if len(x) else np.empty((0, len(switches)), np.intp)
+        codes = np.concatenate([allowed[k] for k in kind]) if len(x) else np.empty((0, len(switches)), np.intp)
         points = x[row]
-        for g, (at, found) in enumerate(zip(places, patterns, strict=True)):
+        for g, group in enumerate(groups):
             moved = np.flatnonzero(codes[:, g] != KEPT)
-            points[moved[:, None], at] = found[codes[moved, g]]
+            points[moved[:, None], group.at] = group.patterns[codes[moved, g]]
         return cls(row, codes, points)
 
 
-def _own(x: NDArray[np.floating], patterns: NDArray[np.floating]) -> IntArray:
-    """Which of the patterns each row has, the first of equal ones; `KEPT` where it has another."""
-    same = (x[:, None, :] == patterns).all(axis=2)
-    return np.where(same.any(axis=1), same.argmax(axis=1), KEPT)
+def counted(x: NDArray[np.floating], switches: Sequence[Switch], most: int | None) -> IntArray:
+    """How many versions :meth:`Combinations.of` has for each row; a ValueError where they are too many."""
+    groups = [_Group.of(switch, x.dtype) for switch in switches]
+    kinds, kind = _kinds(x, groups)
+    return _checked_counts(kinds, groups, most)[kind]
 
 
-def _codes(own: IntArray, patterns: Sequence[NDArray[np.floating]], most: int | None) -> IntArray:
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """A switch for rows of one dtype: its columns, its patterns, and the codes of those that differ in that dtype."""
+
+    at: IntArray
+    patterns: NDArray[np.floating]
+    distinct: list[int]
+
+    @classmethod
+    def of(cls, switch: Switch, dtype: np.dtype[Any]) -> _Group:
+        with np.errstate(over="ignore"):
+            patterns = np.array(switch.values, dtype=dtype)
+        if not np.isfinite(patterns).all():
+            raise ValueError(f"the values of the switch {shortened(switch.named())} are too large for {dtype} rows")
+        first = np.unique(patterns, axis=0, return_index=True)[1]
+        return cls(np.array(switch.features, dtype=np.intp), patterns, np.sort(first).tolist())
+
+    def own(self, x: NDArray[np.floating]) -> IntArray:
+        """Which of the patterns each row has, the first of equal ones; `KEPT` where it has another."""
+        same = (x[:, None, self.at] == self.patterns).all(axis=2)
+        return np.where(same.any(axis=1), same.argmax(axis=1), KEPT)
+
+    def others(self, own: int) -> list[int]:
+        """The codes of what a row with the pattern `own` may be switched to."""
+        return [code for code in self.distinct if code != own]
+
+
+def _kinds(x: NDArray[np.floating], groups: Sequence[_Group]) -> tuple[IntArray, IntArray]:
+    """The different lines of own patterns that rows have, and which of them each row has."""
+    own = np.stack([group.own(x) for group in groups], axis=1)
+    kinds, kind = np.unique(own, axis=0, return_inverse=True)
+    return kinds, kind.ravel()
+
+
+def _checked_counts(kinds: IntArray, groups: Sequence[_Group], most: int | None) -> IntArray:
+    """How many combinations rows of each kind have."""
+    counts = [
+        n_combinations([len(group.others(own)) for group, own in zip(groups, kind, strict=True)], most)
+        for kind in kinds.tolist()
+    ]
+    if counts and max(counts) > MOST_COMBINATIONS:
+        raise ValueError(
+            f"the switches allow {max(counts):,} combinations for a row; at most {MOST_COMBINATIONS:,} are gone "
+            "through, each with a certificate of its own. Set max_switches lower, switch fewer groups, or give fewer "
+            "values"
+        )
+    return np.array(counts, dtype=np.intp)
+
+
+def _codes(own: IntArray, groups: Sequence[_Group], most: int | None) -> IntArray:
     """The combinations of a row that has the patterns `own`, those with the fewest switches first."""
-    options = []
-    for code, found in zip(own.tolist(), patterns, strict=True):
-        first = np.unique(found, axis=0, return_index=True)[1]  # patterns that rounding made equal count once
-        options.append([KEPT, *(k for k in np.sort(first).tolist() if k != code)])
-    limit = len(patterns) if most is None else most
-    codes = [codes for codes in product(*options) if sum(code != KEPT for code in codes) <= limit]
-    codes.sort(key=lambda codes: sum(code != KEPT for code in codes))
-    return np.array(codes, dtype=np.intp)
+    others = [group.others(code) for group, code in zip(groups, own.tolist(), strict=True)]
+    limit = len(groups) if most is None else min(most, len(groups))
+    found = [
+        [codes[chosen.index(g)] if g in chosen else KEPT for g in range(len(groups))]
+        for switched in range(limit + 1)
+        for chosen in combinations([g for g, codes in enumerate(others) if codes], switched)
+        for codes in product(*(others[g] for g in chosen))
+    ]
+    return np.array(found, dtype=np.intp)
 
 
 def n_combinations(sizes: Sequence[int], most: int | None) -> int:
@@ -167,17 +216,6 @@ def n_combinations(sizes: Sequence[int], most: int | None) -> int:
         return [a + size * b for a, b in zip([*ways, 0], [0, *ways], strict=True)]
 
     return sum(reduce(with_group, sizes, [1])[: limit + 1])
-
-
-def check_count(switches: Sequence[Switch], most: int | None) -> None:
-    """Refuse what has too many combinations for a row."""
-    sizes = [len(switch.values or ()) for switch in switches]
-    count = n_combinations([max(0, size - 1) for size in sizes], most)
-    if count > MOST_COMBINATIONS:
-        raise ValueError(
-            f"the switches allow {count:,} combinations for a row; at most {MOST_COMBINATIONS:,} are gone through, "
-            "each with a certificate of its own. Set max_switches lower, switch fewer groups, or give fewer values"
-        )
 
 
 def patterns_of(rows: ArrayLike, features: Sequence[int]) -> tuple[tuple[float, ...], ...]:

@@ -10,7 +10,7 @@ from . import __doc__ as description
 from .paper import run_paper
 from .piles import run_piles, run_ruled_piles
 from .repeat import run_repeats
-from .run import run_chosen, run_crowds, run_problems, run_ruled
+from .run import run_chosen, run_crowds, run_problems, run_ruled, run_switched
 from .stress import run_apart, run_lines, run_precision, run_units
 from .tally import Tally
 from .together import run_together
@@ -41,6 +41,7 @@ def campaign(options: argparse.Namespace) -> int:
     for title, part in (
         ("many rows, K = 1 and 2, exhaustive oracle", run_crowds),
         ("ties as sets and targets, exhaustive oracle", run_ruled),
+        ("values that switch whole, exhaustive oracle over combinations", run_switched),
         ("points that are given, pruned or learned, exhaustive oracle", run_chosen),
         ("many rows, several points together and each alone", run_together),
         ("rows on top of each other, in a plane or on a line", run_piles),

@@ -18,7 +18,7 @@ import numpy as np
 from arml_core import MahalanobisKNN, Radii
 from arml_core.certificates import METHODS
 from tests.attacks.oracles import Truth
-from tests.attacks.problems import Problem, changes_answer
+from tests.attacks.problems import Problem, changes_answer, is_whole
 
 ORACLE_RELATIVE = 1e-7
 ORACLE_ABSOLUTE = 1e-8  # of the largest number in sight
@@ -79,6 +79,8 @@ def violations(problem: Problem, knn: MahalanobisKNN, answers: Answers, real: Tr
             yield Violation("upper is below the true radius", method, f"{upper!r} < {real.closed!r}")
         for fault in adversarial_faults(problem, knn, upper, answer.adversarial[0]):
             yield Violation(fault, method, f"upper {upper!r}, point {answer.adversarial[0].tolist()}")
+        if fault := switch_fault(problem, answer):
+            yield Violation(fault, method, f"switched {answer.switched[0].tolist()}")
     yield from _between_methods(answers)
     yield from _wrong_label(problem, knn, answers)
 
@@ -120,6 +122,9 @@ def adversarial_faults(problem: Problem, knn: MahalanobisKNN, upper: float, poin
     clean = knn.predict(x[None], exclude=problem.options["exclude"])[0]
     if not changes_answer(problem, knn, point, clean):
         yield "the point does not change the answer"
+    if not is_whole(problem, point):
+        yield "the point has a part of a switch, or too many switches"
+    point = problem.unswitched(point)
     frozen = list(threat.frozen)
     if not np.array_equal(point[frozen], x[frozen]):
         yield "a frozen feature moved"
@@ -129,6 +134,22 @@ def adversarial_faults(problem: Problem, knn: MahalanobisKNN, upper: float, poin
     stated, size = Fraction(upper) ** 2, squared_size(problem, point)
     if not size <= stated <= size * Fraction(1 + ROUNDED) ** 2:
         yield f"the point has size {float(size) ** 0.5!r}"
+
+
+def switch_fault(problem: Problem, answer: Radii) -> str | None:
+    """What is wrong with the values that an answer says were switched."""
+    codes, point = answer.switched[0].tolist(), answer.adversarial[0]
+    if len(codes) != len(problem.threat.switches):
+        return "another number of groups is switched"
+    for (at, _), values, code in zip(problem.threat.switches, problem.patterns(), codes, strict=True):
+        own = problem.x[list(at)]
+        if code >= len(values) or (np.isposinf(answer.upper[0]) and code != -1):
+            return "a switch to nothing"
+        if code >= 0 and np.array_equal(values[code], own):
+            return "a value is switched to itself"
+        if np.isfinite(answer.upper[0]) and not np.array_equal(point[list(at)], own if code < 0 else values[code]):
+            return "the point has other values than those that are said to be switched"
+    return None
 
 
 def squared_size(problem: Problem, point: np.ndarray) -> Fraction:

@@ -19,6 +19,7 @@ METRICS = ("identity", "full", "low rank", "scaled")
 NORMS = (1.0, 2.0, np.inf)
 LAYOUTS = ("plain", "grid", "duplicates", "clusters")
 SCALES = np.array([1e-3, 1.0, 1e3])  # of a badly scaled metric's features
+MOST_VERSIONS = 9  # of a row that may be switched, but for its own
 MOST_SETS = 130  # neighbour sets the oracle enumerates
 ORACLE_CONDITION = 1e3  # of a learned G: beyond it the oracle's programs may fail
 
@@ -80,6 +81,81 @@ def make_ruled_pile(seed: int, number: int) -> Problem:
 def _ruled(problem: Problem, rng: np.random.Generator) -> Problem:
     target = int(rng.choice(problem.y)) if rng.random() < 0.6 else None
     return replace(problem, ties="any" if target is None or rng.random() < 0.5 else "order", target=target)
+
+
+def make_switched(seed: int, number: int) -> Problem:
+    """A problem in which some columns are exchanged whole: categories beside the others, or any of its own columns.
+
+    Everything else comes in random combination: costs, frozen and free features, directions, a box (for each row),
+    ties as sets, targets, rows on top of each other, references that are no training rows, float32.
+    """
+    rng = np.random.default_rng([seed, number, 8])
+    make = (make_problem, make_problem, make_problem, make_chosen, make_pile)[number % 5]
+    problem = make(seed, number)
+    beside = not isinstance(problem, ReferenceProblem) and rng.random() < 0.7
+    groups: list[list[int]] = []
+    if beside:
+        problem, groups = _with_categories(problem, METRICS[number // 5 % 4], rng)
+    d = problem.X.shape[1]
+    if not beside or rng.random() < 0.2:  # any columns, whatever else they were to be
+        own = [f for f in range(d) if f not in {feature for group in groups for feature in group}]
+        groups.append(sorted(rng.choice(own, size=min(len(own), int(rng.integers(1, 3))), replace=False).tolist()))
+    problem = replace(problem, threat=_switching(problem, groups, rng))
+    if rng.random() < 0.4:
+        problem = _ruled(problem, rng)
+    return in_single_precision(problem) if beside and rng.random() < 0.15 else problem
+
+
+def _with_categories(problem: Problem, metric: str, rng: np.random.Generator) -> tuple[Problem, list[list[int]]]:
+    """The problem with one or two categories more, as 0/1 columns or as one column of numbers, and their columns."""
+    n, d = problem.X.shape
+    own, blocks, groups = problem.X[int(rng.integers(n))], [problem.X], []
+    point, start = [problem.x], d
+    for _ in range(int(rng.integers(1, 3))):
+        size = int(rng.integers(2, 4))
+        values = np.eye(size) if rng.random() < 0.6 else np.arange(size)[:, None] * 0.5
+        values = values * float(rng.choice([0.1, 1.0, 1.0, 3.0]))
+        codes = rng.integers(size, size=n)
+        same = np.flatnonzero((problem.x == problem.X).all(axis=1))
+        at = int(codes[same[0]]) if len(same) else int(rng.integers(size))
+        blocks.append(values[codes])
+        point.append(values[at] if rng.random() < 0.85 else values[at] + 0.25)  # a value that no other row has
+        groups.append(list(range(start, start + values.shape[1])))
+        start += values.shape[1]
+    more, threat = start - d, problem.threat
+    costs = None if threat.costs is None else np.append(threat.costs, 2.0 ** rng.uniform(-2, 2, size=more))
+    box = None
+    if threat.box is not None:  # the limits of switched columns count for nothing
+        low, high = (np.broadcast_to(np.asarray(side, dtype=float), len(own)) for side in threat.box)
+        box = (np.append(low, np.full(more, 0.4)), np.append(high, np.full(more, 0.6)))
+    threat = replace(threat, costs=costs, box=box)
+    X, x = np.hstack(blocks), np.concatenate(point)
+    X, x = X.astype(problem.X.dtype), x.astype(problem.x.dtype)
+    return replace(problem, M=_matrix(metric, start, rng), X=X, x=x, threat=threat), groups
+
+
+def _switching(problem: Problem, groups: list[list[int]], rng: np.random.Generator) -> Threat:
+    """The problem's threat with switches; what else their columns were to be is taken from them."""
+    switched = {feature for group in groups for feature in group}
+    lists = {
+        name: tuple(feature for feature in getattr(problem.threat, name) if feature not in switched)
+        for name in ("frozen", "only_up", "only_down", "at_no_cost")
+    }
+    movable = [f for f in range(problem.X.shape[1]) if f not in switched and f not in lists["frozen"]]
+    if set(movable) == set(lists["at_no_cost"]):
+        lists["at_no_cost"] = ()
+    switches, most = [], MOST_VERSIONS
+    for group in groups:
+        values = np.unique(problem.value_rows[:, group].astype(float), axis=0)
+        few = max(1, min(len(values), most))
+        most //= few
+        if few < len(values) or rng.random() < 0.3:
+            chosen = np.sort(rng.choice(len(values), size=few, replace=False))
+            switches.append((tuple(group), tuple(map(tuple, values[chosen].tolist()))))
+        else:
+            switches.append((tuple(group), None))
+    at_once = None if rng.random() < 0.6 else int(rng.integers(0, 1 + len(groups)))
+    return replace(problem.threat, **lists, switches=tuple(switches), most=at_once)
 
 
 def metric_kind(number: int) -> str:
@@ -235,6 +311,10 @@ class ReferenceProblem(Problem):
     def fitted(self) -> MahalanobisKNN:
         references = (self.X, self.y) if self.learner is None else self.learner
         return MahalanobisKNN(self.k, self.metric, references=references).fit(self.rows, self.labels)
+
+    @property
+    def value_rows(self) -> np.ndarray:
+        return self.rows
 
     @property
     def options(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tests.attacks.oracles import Truth, truth
+from tests.attacks.oracles import Truth
 from tests.attacks.problems import Problem
 
 from .checks import Answers, Violation, ask, violations
@@ -23,6 +23,7 @@ from .problems import (
     make_crowd,
     make_problem,
     make_ruled,
+    make_switched,
     metric_kind,
 )
 from .tally import Tally
@@ -49,6 +50,11 @@ def run_ruled(seed: int, numbers: range, deadline: float) -> Tally:
 def run_chosen(seed: int, numbers: range, deadline: float) -> Tally:
     """References that are no training rows, kept rows, and learned points with a learned metric."""
     return run_problems(seed, numbers, deadline, make_chosen)
+
+
+def run_switched(seed: int, numbers: range, deadline: float) -> Tally:
+    """Features that are exchanged whole, with everything else in random combination."""
+    return run_problems(seed, numbers, deadline, make_switched)
 
 
 def run_problems(seed: int, numbers: range, deadline: float, make: Make = make_problem) -> Tally:
@@ -84,10 +90,7 @@ def _check(tally: Tally, number: int, problem: Problem) -> list[Violation]:
 
 def true_radii(problem: Problem, answers: Answers) -> Truth:
     """The oracle's radii for the label that the classifier gives."""
-    X, x = problem.X.astype(float), problem.x.astype(float)
-    label = answers["votes"].predicted[0]
-    rule = {"ties": problem.ties, "target": problem.target}
-    return truth(problem.M, X, problem.y, x, label, problem.k, problem.threat, problem.exclude, **rule)
+    return problem.truth(answers["votes"].predicted[0])
 
 
 def guarded(work: Callable[[], list[Violation]]) -> list[Violation]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,9 +43,53 @@ class Problem:
     def label(self):
         return oracles.predict(self.M, self.X, self.y, self.x, self.k, self.exclude)
 
-    def truth(self) -> Truth:
-        rule = {"ties": self.ties, "target": self.target}
-        return truth(self.M, self.X, self.y, self.x, self.label, self.k, self.threat, self.exclude, **rule)
+    def truth(self, label: Any = None) -> Truth:
+        """The radii of the row, for a label that need not be computed again: the least over all its versions."""
+        label = self.label if label is None else label
+        found = [self._truth_of(point, label) for _, point in self.versions()]
+        return Truth(*(min(radii) for radii in zip(*found, strict=True)))
+
+    def _truth_of(self, x: np.ndarray, label: Any) -> Truth:
+        threat = self.threat.after_switches()
+        if threat.free(len(x)):
+            rule = {"ties": self.ties, "target": self.target}
+            X, x = self.X.astype(float), x.astype(float)
+            return truth(self.M, X, self.y, x, label, self.k, threat, self.exclude, **rule)
+        knn = self.fitted()  # nothing is left to move: the answer itself decides
+        closed, ruled = (np.inf if not changes_answer(self, knn, x, label, slack) else 0.0 for slack in (1e-12, 0))
+        return Truth(closed, ruled, ruled)
+
+    @property
+    def value_rows(self) -> np.ndarray:
+        """The rows whose patterns are the values of a switch that has none."""
+        return self.X
+
+    def patterns(self) -> list[np.ndarray]:
+        """The values of each switch, in the precision of the row in question."""
+        given = [
+            np.unique(self.value_rows[:, list(at)].astype(float), axis=0) if values is None else np.array(values)
+            for at, values in self.threat.switches
+        ]
+        return [values.astype(self.x.dtype) for values in given]
+
+    def versions(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
+        """The row after every combination of switches, with the place of each value, -1 where a group keeps its own."""
+        found = []
+        for codes in itertools.product(*(range(-1, len(values)) for values in self.patterns())):
+            point, switched = self.x.copy(), 0
+            for (at, _), values, code in zip(self.threat.switches, self.patterns(), codes, strict=True):
+                if code >= 0:
+                    point[list(at)] = values[code]
+                    switched += not np.array_equal(values[code], self.x[list(at)])
+            if self.threat.most is None or switched <= self.threat.most:
+                found.append((codes, point))
+        return found
+
+    def unswitched(self, point: np.ndarray) -> np.ndarray:
+        """A moved point with the switched features of the row itself: what is left is the move that has a size."""
+        moved, switched = point.copy(), list(self.threat.switched)
+        moved[switched] = self.x[switched]
+        return moved
 
     @property
     def spread(self) -> float:
@@ -59,14 +104,14 @@ class Problem:
         return float(np.abs(np.vstack([self.X, self.x])).max() * max(1.0, weights.max()))
 
 
-def changes_answer(problem: Problem, knn: MahalanobisKNN, point: np.ndarray, label: Any) -> bool:
+def changes_answer(problem: Problem, knn: MahalanobisKNN, point: np.ndarray, label: Any, slack: float = 1e-12) -> bool:
     """Whether a point's answer is another one than `label`: by ``predict``, or by fractions where every order counts.
 
     Rows that a metric cannot tell apart but for rounding are one place to the engine. Only one that is not diagonal has
-    such rows: there squared distances that differ by 1e-12 may tie.
+    such rows: there squared distances that differ by `slack` may tie.
     """
     if problem.ties == "any":
-        slack = 0 if knn.metric_.is_diagonal else 1e-12
+        slack = 0 if knn.metric_.is_diagonal else slack
         G = knn.metric_.components
         winners = winners_at(G, problem.X, problem.y, point, problem.k, problem.exclude, slack)
     else:
@@ -81,6 +126,8 @@ def check_adversarial(problem: Problem, knn: MahalanobisKNN, upper: float, point
         return
     threat, x = problem.threat, problem.x
     assert changes_answer(problem, knn, point, problem.label)
+    assert is_whole(problem, point)
+    point = problem.unswitched(point)
     np.testing.assert_array_equal(point[list(threat.frozen)], x[list(threat.frozen)])
     limits = threat.limits(x)
     if limits is not None:
@@ -88,6 +135,12 @@ def check_adversarial(problem: Problem, knn: MahalanobisKNN, upper: float, point
         assert np.all(point <= limits[1])
     size = threat.size(point - x)
     assert upper == size or abs(upper - size) <= 1e-12 * max(problem.size, size)
+
+
+def is_whole(problem: Problem, point: np.ndarray) -> bool:
+    """Whether the switched features of a point are those of one of the row's versions."""
+    at = list(problem.threat.switched)
+    return any(np.array_equal(point[at], version[at]) for _, version in problem.versions())
 
 
 def whole(low: int, high: int, n: int):

@@ -20,7 +20,8 @@ def engine_threat(threat: oracles.Threat) -> ThreatModel:
     box = threat.box
     if box is not None and threat.by_row:
         box = tuple(np.atleast_2d(np.asarray(side, dtype=float)) for side in box)
-    return ThreatModel(norm=threat.norm, costs=threat.costs, box=box, **given)
+    switches = [{"features": features, "values": values} for features, values in threat.switches]
+    return ThreatModel(threat.norm, threat.costs, box=box, **given, switches=switches, max_switches=threat.most)
 
 
 @dataclass

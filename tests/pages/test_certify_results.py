@@ -127,6 +127,25 @@ def test_wrong_training_rows_are_counted_for_the_table_the_row_the_csv_and_the_r
     assert "rows removed" in report_text(asked, sources, prepared, work, results, radius)
 
 
+def test_a_row_is_attackable_only_by_a_change_that_could_exist() -> None:
+    """Line 4 flips beyond 3, halfway between 1 and 5: with whole numbers at 4. The page and the CSV say the same."""
+    content = b"count,label\n0,a\n1,a\n2,a\n5,b\n6,b\n7,b\n"
+    app = certify(file=Client(start=False).add_file(content, "counts.csv"), use='{"label":"label"}', eps="0.2", row="4")
+    results = parts(app)[-1]
+    assert results.possible.wait(PATIENCE)
+    app.run()
+    assert results.rows.radii.verdict(0.2)[2] == "attackable"
+    assert results.judged.radii.verdict(0.2)[2] == "undecided"
+    exported = pd.read_csv(io.StringIO(verdict_csv(results.rows, 0.2, results.flips()[1])))
+    told = exported["verdict at 0.2"].value_counts().to_dict()
+    assert {name.lower(): count for name, count in counts(app).items() if count} == told
+    (table,) = [frame.value for frame in app.dataframe if "verdict" in frame.value.columns]
+    by_line = dict(zip(table["line"], table["verdict"], strict=True))
+    assert "undecided" in by_line[4]
+    assert any(text.value.endswith("no whole-number change of that size was found.") for text in app.caption)
+    assert any("the change shown here takes none and has length **0.28" in text.value for text in app.markdown)
+
+
 def test_a_page_does_not_wait_for_the_count_and_what_is_taken_away_does(monkeypatch) -> None:
     began, go_on = threading.Event(), threading.Event()
     honest = arml.MahalanobisKNN.certify_training
@@ -555,9 +574,9 @@ def test_jobs_of_other_rows_are_not_shown() -> None:
 
 
 def test_a_change_that_grew_in_the_files_units_is_named_with_the_length_it_has() -> None:
-    """Time stamps in nanoseconds are 256 apart as floats: a change is rounded to the next one."""
+    """Time stamps with fractions of seconds are 2⁻²² apart as floats: a change is rounded to the next one."""
     steps = [0, 3, 7, 8, 12, 20, 21, 25, 31, 40]
-    text = "\n".join(["t,state", *(f"{1_700_000_000_000_000_000 + 256 * k},{'ab'[k > 15]}" for k in steps)])
+    text = "\n".join(["t,state", *(f"{1_700_000_000 + k / 2**22!r},{'ab'[k > 15]}" for k in steps)])
     rows, flips, _ = certified(data_of(text.encode(), "state"))
     move = rows.layout.from_units(flips.raw) - rows.X
     grown = np.flatnonzero(flips.known & (np.abs(move[:, 0]) > 1.01 * rows.radii.upper))

@@ -17,13 +17,15 @@ from arml_core.jobs import Client, EvaluationSpec, JobStatus, RunSpec
 from arml_core.jobs.uploads import model_digest
 from arml_core.neighbors.chosen import classifier_arguments
 from arml_core.radii import Radii
-from arml_core.report import CertifiedTable, Flips, counterfactuals
+from arml_core.report import CertifiedTable, Flips, counterfactuals, with_possible_changes
+from arml_core.report.certified_table import Predict
 
 from ..job_words import under_way
 from ..task_pool import Task
 from ..visitor import read_client
 from .choices import MOST_SEARCHES, CertifyView, parameters_of
 from .files import KEPT_FILES, KEPT_SECONDS
+from .possible_changes import look_for_possible, possible
 from .prepare import PreparedTable, attack_of, certificate_of, decision_of
 from .training_rows import MOST_SECONDS, count_training_rows, counted
 
@@ -128,7 +130,8 @@ def _metric_digest(run: str, owner: str) -> str:
 class Results:
     """The finished rows, how many there will be, and the way to check a change of theirs.
 
-    Wrong training rows are not counted where references were learned from them.
+    Wrong training rows are not counted where references were learned from them. `possible` looks for changes that could
+    exist; None while rows are still to come, and where every feature may take any value.
     """
 
     rows: CertifiedTable
@@ -136,6 +139,13 @@ class Results:
     attacked: int
     predict: Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.intp]]
     counting: Task | None
+    possible: Task | None = None
+
+    @property
+    def judged(self) -> CertifiedTable:
+        """The rows for verdicts: attackable only by changes that could exist, as far as these are looked for."""
+        flips = possible(self.possible)
+        return self.rows if flips is None else with_possible_changes(self.rows, flips)
 
     def with_training_rows(self) -> Results:
         """The same once wrong training rows are counted, for what is taken away: it waits for the numbers."""
@@ -147,7 +157,8 @@ class Results:
     def flips(self, positions: list[int] | None = None) -> tuple[CertifiedTable, Flips]:
         """Some rows (default: all) with the changes that flip them."""
         if positions is None:
-            return self.rows, counterfactuals(self.rows, self.predict)
+            found = possible(self.possible)
+            return self.rows, counterfactuals(self.rows, self.predict) if found is None else found
         index = np.array(positions, dtype=np.intp)
         chosen = self.rows.take(index)
         return chosen, counterfactuals(chosen, lambda points, moved: self.predict(points, index[moved]))
@@ -188,9 +199,11 @@ def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
     if prepared.cross_fitted:
         fitted = _cross_fitted(work.certificate.id, client.visitor.tag)
         certified = CertifiedTable(prepared.layout, rows.X[at], rows.raw[at], rows.lines[at], labels, radii)
-        return Results(
-            certified, len(rows.X), attacked, lambda points, moved: _codes(fitted.predict(points, at[moved])), None
-        )
+
+        def ask(points: NDArray[np.float64], moved: NDArray[np.intp]) -> NDArray[np.intp]:
+            return _codes(fitted.predict(points, at[moved]))
+
+        return Results(certified, len(rows.X), attacked, ask, None, _possible(work, certified, ask))
     knn = _classifier(work.run.id, work.spec.n_neighbors, client.visitor.tag, prepared.dataset)
     counting = training = None
     if prepared.gives == "metric":
@@ -203,7 +216,14 @@ def results_of(prepared: PreparedTable, work: CertifyJobs) -> Results | None:
     def predict(points: NDArray[np.float64], moved: NDArray[np.intp]) -> NDArray[np.intp]:
         return _codes(knn.predict(points, exclude=at[moved] if prepared.leave_one_out else None))
 
-    return Results(certified, len(rows.X), attacked, predict, counting)
+    return Results(certified, len(rows.X), attacked, predict, counting, _possible(work, certified, predict))
+
+
+def _possible(work: CertifyJobs, rows: CertifiedTable, predict: Predict) -> Task | None:
+    """The task that looks for changes that could exist, once all jobs have ended."""
+    if work.is_active:
+        return None
+    return look_for_possible(rows, predict, (*(job.id for job in work.jobs), str(len(rows)), read_client().visitor.tag))
 
 
 def _codes(answers: NDArray[Any]) -> NDArray[np.intp]:

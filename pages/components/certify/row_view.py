@@ -74,6 +74,18 @@ def show_row(results: Results, position: int, decided: tuple[float, ...] = ()) -
     )
 
 
+def _whole_words(flips: Flips, upper: float) -> str:
+    """What whole categories and whole numbers do to a change of size `upper`; empty where they do nothing."""
+    if flips.upper is None or flips.upper[0] <= upper * (1 + 1e-9):
+        return ""
+    if not np.isfinite(flips.upper[0]):
+        return " It takes parts of a category or of a whole number: no change without them was found."
+    return (
+        f" It takes parts of a category or of a whole number; the change shown here takes none and has length "
+        f"**{radius_up(float(flips.upper[0]))}**."
+    )
+
+
 def row_words(rows: CertifiedTable, flips: Flips, decided: tuple[float, ...] = ()) -> str:
     """What is known about the first of `rows`, as Markdown.
 
@@ -93,15 +105,21 @@ def row_words(rows: CertifiedTable, flips: Flips, decided: tuple[float, ...] = (
         return start + never_words(**ROW)
     to = f" to **{classes[int(flips.answers[0])]}**" if flips.known[0] else ""
     if rows.radii.exact[0] and np.isfinite(upper):
-        return f"{start}{exact_words(lower, norm, to=to, **ROW)}: nothing smaller does."
+        return f"{start}{exact_words(lower, norm, to=to, **ROW)}: nothing smaller does.{_whole_words(flips, upper)}"
     proved = f"{start}{proved_words(lower, norm, **ROW)}: proved."
     if not np.isfinite(upper) and decided and lower > decided[-1]:
         return f"{proved} A larger change was not looked for: time was spent on {verdicts_at(decided)} only."
     if not np.isfinite(upper):
         return f"{proved} No change that flips it is known yet."
     if not flips.known[0]:
-        return f"{proved} One of length {radius_up(upper)} flips it, but not after rounding to the file's units."
-    move = rows.layout.from_units(flips.raw) - rows.X
-    listed = float(rows.radii.threat.resolve(move.shape[1]).size(move)[0])  # in the file's units it may have grown
+        why = (
+            "but not after rounding to the file's units." if flips.upper is None else _whole_words(flips, upper).strip()
+        )
+        return f"{proved} One of length {radius_up(upper)} flips it{', ' if flips.upper is None else '. '}{why}"
+    if flips.upper is None:
+        move = rows.layout.from_units(flips.raw) - rows.X
+        listed = float(rows.radii.threat.resolve(move.shape[1]).size(move)[0])  # in the file's units it may have grown
+    else:
+        listed = float(flips.upper[0])
     length = radius_up(max(upper, listed))
     return f"{proved} The one shown here, of length **{length}**, flips it{to}. {OPEN_BETWEEN}"

@@ -42,6 +42,7 @@ from ..theme import current_style
 from ..visitor import read_client
 from .choices import DISPLAY_WIDGETS, LARGEST_RADIUS, CertifyView, update_display
 from .models import cross_words
+from .possible_changes import show_possible
 from .results import CertifyJobs, Results
 from .row_view import show_row
 from .start import UNDECIDABLE, decide
@@ -67,6 +68,7 @@ def show_verdicts(view: CertifyView, work: CertifyJobs, results: Results) -> Non
         view = replace(view, show="all")  # an older address: without labels no answer is wrong
     radius = _show_radius(view, results)
     _show_counts(results, radius)
+    show_possible(results.possible, results.rows, radius, read_client().visitor.tag)
     if work.spec.points.part == "cross":
         st.caption(cross_words(work.spec.points, work.model))
     _offer_decision(work, results, radius)
@@ -114,7 +116,7 @@ def _show_radius(view: CertifyView, results: Results) -> float:
 
 
 def _show_counts(results: Results, radius: float) -> None:
-    rows = results.rows
+    rows = results.judged
     counts = count_verdicts(rows.radii.verdict(radius))
     n = len(rows)
     with st.container(horizontal=True, gap="large", key="cf_counts"):
@@ -162,7 +164,7 @@ def _offer_decision(work: CertifyJobs, results: Results, radius: float) -> None:
 
 def _chosen(view: CertifyView, results: Results, radius: float) -> np.ndarray:
     """The positions of the rows that are listed, in their order."""
-    rows = results.rows
+    rows = results.judged
     shown = np.ones(len(rows), dtype=bool)
     if view.show == "wrong":
         shown = ~rows.radii.correct
@@ -228,7 +230,7 @@ def _show_table(view: CertifyView, work: CertifyJobs, results: Results, radius: 
 
 def verdict_frame(results: Results, at: np.ndarray, radius: float) -> pd.DataFrame:
     """The table on the page: proved numbers are cut, found ones rounded up; features only while they are few."""
-    rows = results.rows
+    rows = results.judged
     classes = np.array(rows.layout.class_names, dtype=object)
     marks = np.array([marked_verdict(word) for word in rows.radii.verdict(radius)[at]], dtype=object)
     marks[~rows.radii.correct[at]] = f"{marked_verdict('attackable')}, {WRONG_ALREADY}"
@@ -278,7 +280,7 @@ def robust_line(work: CertifyJobs, results: Results) -> RobustLine:
 def _show_charts(work: CertifyJobs, results: Results, radius: float) -> None:
     rows, style = results.rows, current_style()
     bars, lines = st.columns(2, gap="large")
-    histogram = radius_histogram(rows.radii.lower, rows.radii.verdict(radius))
+    histogram = radius_histogram(rows.radii.lower, results.judged.radii.verdict(radius))
     with bars:
         st.markdown("**How robust are the rows?**")
         show_chart(
