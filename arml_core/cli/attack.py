@@ -14,9 +14,12 @@ from ..attacks import METHODS
 from ..attacks.boundary import STEPS
 from ..datasets.table import counterfactuals_in_units, write_csv
 from ..numerics.arrays import BoolArray, FloatArray
+from ..progress import Callback
+from ..questions import attack_missing
 from ..radii import Radii
 from ..report import counterfactuals
 from .common_arguments import QueryArguments, add_arguments, say_combinations, summary, write_output
+from .missing_arguments import add_missing_argument, missing_words
 from .progress import progress_bar
 
 EXAMPLES = """examples:
@@ -38,6 +41,7 @@ def register(commands: Any) -> None:
         epilog=EXAMPLES,
     )
     add_arguments(parser)
+    add_missing_argument(parser)
     parser.add_argument("--method", choices=METHODS, default=METHODS[0], help="default: whitebox")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"of the boundary attack (default: {STEPS:,})")
     parser.add_argument("--seed", type=int, default=0, help="of the boundary attack (default: 0)")
@@ -49,22 +53,12 @@ def run(arguments: argparse.Namespace) -> None:
     query = QueryArguments.parse(arguments)
     say_combinations(query, "votes")
     with progress_bar("attack", "row" if arguments.method == "whitebox" else "step") as callback:
-        found = query.knn.attack(
-            query.x,
-            query.y,
-            method=arguments.method,
-            threat=query.threat,
-            exclude=query.exclude,
-            ties=query.ties,
-            target=query.target,
-            steps=arguments.steps,
-            random_state=arguments.seed,
-            callback=callback,
-        )
+        found = _attacked(query, arguments, callback)
     answers, moved, upper = _changed_rows(query, found)
     kept: BoolArray = np.asarray(np.isfinite(moved).all(axis=1))
     columns: dict[str, list[Any]] = {"row": list(range(len(found))), **query.label_column()}
     columns["predicted"] = query.class_names(found.predicted)
+    columns |= query.missing_column()
     columns["upper"] = upper.tolist()
     columns["becomes"] = [name if known else "" for name, known in zip(query.class_names(answers), kept, strict=True)]
     columns |= {"switched": found.switch_words(query.layout.feature_names)} if query.threat.switches else {}
@@ -78,6 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
     if lost:
         why = "are too small for the file's own units" if query.layout.is_continuous else "hold parts of whole numbers"
         print(f"{lost} of the changes {why} and are left out", file=sys.stderr)
+    if query.ranges is not None:
+        print(missing_words(query.layout, query.missing, proved=False), file=sys.stderr)
     kind = query.layout.scaling.kind
     print(
         summary(
@@ -87,20 +83,34 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
+def _attacked(query: QueryArguments, arguments: argparse.Namespace, callback: Callback) -> Radii:
+    asked: dict[str, Any] = {
+        "method": arguments.method,
+        "threat": query.threat,
+        "exclude": query.exclude,
+        "steps": arguments.steps,
+        "random_state": arguments.seed,
+        "callback": callback,
+    }
+    if query.ranges is not None:
+        return attack_missing(query.knn, query.x, query.y, **query.about_missing(), **asked)
+    return query.knn.attack(query.x, query.y, ties=query.ties, target=query.target, **asked)
+
+
 def _changed_rows(query: QueryArguments, found: Radii) -> tuple[NDArray[np.integer[Any]], FloatArray, FloatArray]:
     """Answers to changed rows, the rows in the file's own units, and the sizes of the changes.
 
     In a file categories switch whole and whole numbers stay whole.
     """
-    table = query.as_table(found)
-    if table is None or query.layout.is_continuous or query.ties == "any" or query.target is not None:
+    table, is_continuous = query.as_table(found), query.layout.is_continuous and not query.missing.any()
+    if table is None or is_continuous or query.ties == "any" or query.target is not None:
         answers, moved = _as_written(query, found)
         return answers, moved, _sizes(query, found, moved, np.asarray(np.isfinite(moved).all(axis=1)))
     flips = counterfactuals(table, query.answers)
-    assert flips.upper is not None
-    wrong = ~found.correct[:, None]
-    moved = np.where(wrong, table.raw, flips.raw)
-    sizes = _sizes(query, replace(found, upper=flips.upper), moved, flips.known)
+    upper = found.upper if flips.upper is None else flips.upper
+    as_it_is = ~found.correct & ~query.missing.any(axis=1)
+    moved = np.where(as_it_is[:, None], table.raw, flips.raw)
+    sizes = _sizes(query, replace(found, upper=upper), moved, flips.known)
     return np.where(flips.known, flips.answers, found.predicted), moved, sizes
 
 
@@ -133,6 +143,7 @@ def _sizes(query: QueryArguments, found: Radii, moved: FloatArray, kept: BoolArr
     """The size of each change, not less than that of the row as it is written; what did not move has not."""
     x = query.x[kept].astype(np.float64)
     changes = np.where(found.adversarial[kept] != query.x[kept], query.layout.scaling.transform(moved[kept]) - x, 0.0)
+    changes[query.missing[kept]] = 0.0  # what an empty cell may hold costs nothing
     changes[:, [int(feature) for switch in query.threat.switches for feature in switch.features]] = 0.0
     written = query.threat.without_switches().resolve(len(query.layout.feature_names)).size_rounded_up(changes)
     sizes: FloatArray = found.upper.copy()

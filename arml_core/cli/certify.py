@@ -13,11 +13,13 @@ from ..certificates.training_rows import KINDS
 from ..datasets.table import write_csv
 from ..numerics.arrays import BoolArray
 from ..numerics.directed_rounding import as_written
-from ..questions import fairness
+from ..progress import Callback
+from ..questions import certify_missing, fairness
 from ..radii import Radii
 from ..report import Flips, count_verdicts, counterfactuals, only_by_parts, with_possible_changes
 from ..vocabulary import NO_WHOLE_CHANGE
 from .common_arguments import QueryArguments, add_arguments, say_combinations, summary, write_output
+from .missing_arguments import add_missing_argument, missing_words
 from .progress import progress_bar
 from .threat_arguments import groups_of, tolerance_words
 
@@ -27,6 +29,7 @@ EXAMPLES = """examples:
   python -m arml_core certify iris -k 3 --method search --norm inf
   python -m arml_core certify iris -k 3 --training
   python -m arml_core certify data/samples/bottles.csv --label machine --tolerance weight_g=2 --eps 1
+  python -m arml_core certify rows.csv --label outcome --missing range --missing age=18:99
 """
 
 
@@ -42,6 +45,7 @@ def register(commands: Any) -> None:
         epilog=EXAMPLES,
     )
     add_arguments(parser)
+    add_missing_argument(parser)
     parser.add_argument("--method", choices=tuple(METHODS), default="votes", help="default: votes")
     parser.add_argument("--budget", type=float, default=1.0, help="seconds per point for 'search' (default: 1)")
     parser.add_argument(
@@ -74,21 +78,14 @@ def run(arguments: argparse.Namespace) -> None:
     query = QueryArguments.parse(arguments)
     say_combinations(query, arguments.method, arguments.budget)
     with progress_bar("certify", "row") as callback:
-        found = query.knn.certify(
-            query.x,
-            query.y,
-            threat=query.threat,
-            ties=query.ties,
-            target=query.target,
-            callback=callback,
-            **_question(query, arguments),
-        )
+        found = _certified(query, arguments, callback)
     columns: dict[str, list[Any]] = {
         "row": list(range(len(query.x))),
         **query.label_column(),
         "predicted": query.class_names(found.predicted),
+        **query.missing_column(),
     }
-    said: list[str] = []
+    said: list[str] = [] if query.ranges is None else [missing_words(query.layout, query.missing, proved=True)]
     shown = found
     if arguments.eps is not None:
         shown, in_parts = _possible(query, found, arguments.eps)
@@ -109,6 +106,13 @@ def run(arguments: argparse.Namespace) -> None:
         columns |= {kind: [_count(value) for value in getattr(wrong, kind)] for kind in KINDS}
     write_output(write_csv(list(columns), map(list, zip(*columns.values(), strict=True))), arguments.output)
     print(_summary(query, found, arguments), *said, sep="\n", file=sys.stderr)
+
+
+def _certified(query: QueryArguments, arguments: argparse.Namespace, callback: Callback) -> Radii:
+    asked = {"threat": query.threat, "callback": callback, **_question(query, arguments)}
+    if query.ranges is not None:
+        return certify_missing(query.knn, query.x, query.y, **query.about_missing(), **asked)
+    return query.knn.certify(query.x, query.y, ties=query.ties, target=query.target, **asked)
 
 
 def _question(query: QueryArguments, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from ..threat import ThreatModel
 from ..untrusted import shortened
 from ..vocabulary import duration, question_words
 from .files import is_table, load_data, load_later_table, load_table
+from .missing_arguments import Ranges, check_missing, empty_columns, ranges_of
 from .threat_arguments import add_threat_arguments, threat_of
 
 
@@ -80,7 +81,8 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
 class QueryArguments:
     """Points, the training rows each is not compared with, and the classifier and threat in question.
 
-    `y` is None where a file for a saved model has no labels. `table` are the rows of a file as it has them.
+    `y` is None where a file for a saved model has no labels. `table` are the rows of a file as it has them. `ranges`
+    are the ends of what each feature may be in rows where it is empty (NaN); None without ``--missing``.
     """
 
     layout: Layout
@@ -92,13 +94,29 @@ class QueryArguments:
     ties: str
     target: int | None
     table: TableData | None = None
+    ranges: Ranges | None = None
 
     @classmethod
     def parse(cls, arguments: argparse.Namespace) -> QueryArguments:
+        check_missing(arguments)
         asked = _later_file if arguments.model is not None else _known_rows
         layout, rows, exclude, knn, table = asked(arguments)
-        target = _target(layout.class_names, arguments.target)
-        return cls(layout, *rows, exclude, knn, threat_of(arguments, layout), arguments.ties, target, table)
+        target, ranges = _target(layout.class_names, arguments.target), ranges_of(arguments, layout, knn, rows[0])
+        return cls(layout, *rows, exclude, knn, threat_of(arguments, layout), arguments.ties, target, table, ranges)
+
+    @property
+    def missing(self) -> BoolArray:
+        """Which cells are empty."""
+        return np.asarray(np.isnan(self.x))
+
+    def about_missing(self) -> dict[str, Any]:
+        """What :func:`~arml_core.certify_missing` and :func:`~arml_core.attack_missing` are told of empty cells."""
+        missing: BoolArray = np.asarray(self.missing.any(axis=0))
+        return {"ranges": self.ranges, "categories": [group for group in self.layout.groups if missing[group].any()]}
+
+    def missing_column(self) -> dict[str, list[Any]]:
+        """The names of each row's empty columns under their heading; nothing without ``--missing``."""
+        return {} if self.ranges is None else {"missing": empty_columns(self.layout, self.missing)}
 
     def question_words(self) -> str:
         """What counts as another answer, to stand behind a method's name; empty for the usual."""
@@ -117,7 +135,9 @@ class QueryArguments:
         if self.table is None:
             return None
         n, y = len(self.x), None if self.y is None else self.y.astype(np.intp)
-        return CertifiedTable(self.layout, self.x, self.table.raw[:n], self.table.lines[:n], y, found)
+        return CertifiedTable(
+            self.layout, self.x, self.table.raw[:n], self.table.lines[:n], y, found, ranges=self.ranges
+        )
 
     def answers(self, points: FloatArray, rows: IntArray) -> IntArray:
         """The classes of changed versions of some rows."""
@@ -127,14 +147,17 @@ class QueryArguments:
 
 def say_combinations(query: QueryArguments, method: str, budget: float = 0.0) -> None:
     """Before switches are gone through: how many combinations there are and how long they take; refuses too many."""
-    if not query.threat.switches:
+    complete = ~query.missing.any(axis=1)
+    if not query.threat.switches or not complete.any():
         return
-    count = int(query.knn.count_combinations(query.x, query.threat).sum())
-    exclude = None if query.exclude is None else list(query.exclude)
-    seconds = estimated_seconds(query.knn, query.x, query.threat, method, budget, exclude)
+    x = query.x[complete]
+    count = int(query.knn.count_combinations(x, query.threat).sum())
+    exclude = None if query.exclude is None else list(query.exclude[complete])
+    seconds = estimated_seconds(query.knn, x, query.threat, method, budget, exclude)
     about = "at most about" if method == "search" else "about"
+    rows = "rows" if complete.all() else "complete rows"
     print(
-        f"{count:,} combinations of switched values for {len(query.x):,} rows, {about} {duration(seconds)}",
+        f"{count:,} combinations of switched values for {len(x):,} {rows}, {about} {duration(seconds)}",
         file=sys.stderr,
     )
 
@@ -193,12 +216,12 @@ def _known_rows(arguments: argparse.Namespace) -> Asked:
     table, given = None, (arguments.data, arguments.label, arguments.scaling, arguments.category)
     switched = [*arguments.switch, *getattr(arguments, "sensitive", [])]
     if is_table(arguments.data):
-        table = load_table(*given, switched)
+        table = load_table(*given, switched, keep_missing=bool(arguments.missing))
         data, layout = table.dataset(Path(arguments.data).stem), table.layout
     else:
         data = load_data(*given)
         layout = layout_of(data)
-    x, y, exclude = _points(data, arguments.points)
+    x, y, exclude = _points(data, arguments.points) if table is None else _rows_of(table, arguments.points)
     model = None if arguments.metric is None else _load_metric(arguments.metric, data)
     if exclude is not None and _learned_elsewhere(model, data):
         exclude = None  # the rows are new to the model
@@ -216,7 +239,7 @@ def _later_file(arguments: argparse.Namespace) -> Asked:
     knn = load_model(arguments.model)
     if knn.layout_ is None:
         raise ValueError(f"{arguments.model} does not say which columns it was made for; save it with its layout")
-    table = load_later_table(arguments.data, knn.layout_, arguments.label)
+    table = load_later_table(arguments.data, knn.layout_, arguments.label, bool(arguments.missing))
     n = _first(arguments.points, len(table.X))
     return knn.layout_, (table.X[:n], None if table.y is None else table.y[:n]), None, knn, table
 
@@ -253,6 +276,14 @@ def _points(data: Dataset, points: int | None) -> tuple[FloatArray, NDArray[np.i
         x, y = data.evaluation(n)
         return x, y, None
     return data.X_test[:n], data.y_test[:n], None
+
+
+def _rows_of(table: TableData, points: int | None) -> tuple[FloatArray, NDArray[np.integer[Any]], NDArray[np.intp]]:
+    """The rows of a file; the complete ones are training rows and leave themselves out, the others leave out none."""
+    assert table.y is not None
+    n, complete = _first(points, len(table.X)), table.complete
+    own = np.where(complete, np.cumsum(complete) - 1, -1)
+    return table.X[:n], table.y[:n], own[:n].astype(np.intp)
 
 
 def _target(class_names: Sequence[str], name: str | None) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..datasets import Dataset, fit_scaling, load_dataset
 from ..datasets.scaling import ScalingKind
-from ..datasets.table import Layout, Table, TableData, apply_layout, read_table, select
+from ..datasets.table import Layout, Problems, Table, TableData, apply_layout, read_table, select
 from ..npz import read_npz
 from ..untrusted import shortened
 
@@ -36,24 +37,39 @@ def load_data(
 
 
 def load_table(
-    name: str, label: str | None, scaling: ScalingKind, categories: Collection[str] = (), switched: Collection[str] = ()
+    name: str,
+    label: str | None,
+    scaling: ScalingKind,
+    categories: Collection[str] = (),
+    switched: Collection[str] = (),
+    keep_missing: bool = False,
 ) -> TableData:
-    """A labelled file; `categories` are encoded, and so are those of the `switched` columns that hold text."""
+    """A labelled file; `categories` are encoded, and so are those of the `switched` columns that hold text.
+
+    With `keep_missing` rows with empty cells are among them, and stderr says which ones have no label.
+    """
     if label is None:
         raise ValueError("Which column is the label? Name it with --label")
     table = _read(name)
     texts = [column for column in switched if column in table.names and table.column(column).first_text is not None]
-    data, found = select(table, label=label, scaling=scaling, one_hot={*categories, *texts})
-    found.raise_if_blocking()
-    assert data is not None
-    return data
+    data, found = select(table, label=label, scaling=scaling, one_hot={*categories, *texts}, keep_missing=keep_missing)
+    return _without_problems(data, found)
 
 
-def load_later_table(name: str, layout: Layout, label: str | None) -> TableData:
-    """A file as a model expects it; labels may be missing."""
-    data, found = apply_layout(layout, _read(name), label=label, labelled=True if label is not None else None)
+def load_later_table(name: str, layout: Layout, label: str | None, keep_missing: bool = False) -> TableData:
+    """A file as a model expects it; labels may be missing, and with `keep_missing` other cells, too."""
+    labelled = True if label is not None else None
+    return _without_problems(
+        *apply_layout(layout, _read(name), label=label, labelled=labelled, keep_missing=keep_missing)
+    )
+
+
+def _without_problems(data: TableData | None, found: Problems) -> TableData:
+    """The data if nothing stands against it; stderr says which rows were left out."""
     found.raise_if_blocking()
     assert data is not None
+    for problem in found.of("rows_left_out"):
+        print(problem.message, file=sys.stderr)
     return data
 
 

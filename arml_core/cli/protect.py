@@ -36,7 +36,7 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--budget", type=float, default=1.0, help="seconds per row and column for 'search' (default: 1)"
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(missing=[], run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -88,7 +88,7 @@ def _box(arguments: argparse.Namespace, layout: Layout) -> Any:
         name = _number_column(word, layout)
         limited.add(name)
         place = layout.feature_names.index(name)
-        for side, value in zip(sides, _limits(word), strict=True):
+        for side, value in zip(sides, limits_in(word, "--limit"), strict=True):
             side[place] = (value - layout.scaling.offset[place]) / layout.scaling.scale[place]
     _check_free(arguments, layout, limited)
     return sides
@@ -120,12 +120,13 @@ def _number(word: str, option: str) -> float:
         raise ValueError(f"{option} {word}: {shortened(repr(text))} is not a number") from None
 
 
-def _limits(word: str) -> tuple[float, float]:
+def limits_in(word: str, option: str) -> tuple[float, float]:
+    """The two ends in COLUMN=LOW:HIGH, in the file's units."""
     low, colon, high = word.rpartition("=")[2].partition(":")
     try:
         found = float(low), float(high)
     except ValueError:
         found = np.nan, np.nan
     if not colon or not found[0] <= found[1]:
-        raise ValueError(f"--limit {word}: give the smallest and the largest value, such as age=18:99")
+        raise ValueError(f"{option} {word}: give the smallest and the largest value, such as age=18:99")
     return found

@@ -25,7 +25,8 @@ class CertifiedTable:
 
     `X` is scaled, `raw` in the file's units, `lines` leads back to the file. `labels` is None where the classifier's
     own answer was certified. `radii.predicted` holds class codes. `training` says how many training rows must be wrong
-    before the answers change, None where that was not counted.
+    before the answers change, None where that was not counted. Empty cells are NaN, and `ranges` the smallest and the
+    largest scaled value that such a cell of each feature may have; None where there are none.
     """
 
     layout: Layout
@@ -35,15 +36,34 @@ class CertifiedTable:
     labels: IntArray | None
     radii: Radii
     training: TrainingChanges | None = None
+    ranges: tuple[FloatArray, FloatArray] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    @property
+    def missing(self) -> BoolArray:
+        """Which cells are empty."""
+        return np.asarray(np.isnan(self.X))
+
+    @property
+    def kept(self) -> IntArray:
+        """The answers that a change is to flip."""
+        return self.radii.predicted if self.labels is None else self.labels
 
     def take(self, index: IntArray | Sequence[int]) -> CertifiedTable:
         """Some of the rows, in the order of `index`."""
         labels = None if self.labels is None else self.labels[index]
         training = None if self.training is None else self.training.take(np.asarray(index))
-        chosen = self.X[index], self.raw[index], self.lines[index], labels, self.radii.take(index), training
+        chosen = (
+            self.X[index],
+            self.raw[index],
+            self.lines[index],
+            labels,
+            self.radii.take(index),
+            training,
+            self.ranges,
+        )
         return CertifiedTable(self.layout, *chosen)
 
 
@@ -94,26 +114,32 @@ def counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
     """The changed rows behind `upper`, in the file's units, each checked to flip after being written and read again.
 
     A row whose answer is wrong already has none, and neither has one that no attack changed. Categories switch whole
-    and whole numbers stay whole: where the change that was found does not do so, a rounded one is looked for.
+    and whole numbers stay whole: where the change that was found does not do so, a rounded one is looked for. Empty
+    cells hold what flips the answer, be it by itself or with the change of others.
     """
     if not rows.layout.is_continuous:
         return _possible_counterfactuals(rows, predict)
     answers = np.full(len(rows), -1, dtype=np.intp)
 
     def flips(points: FloatArray) -> BoolArray:
-        moved = np.flatnonzero((points != rows.X).any(axis=1))
+        moved = np.flatnonzero((points != rows.X).any(axis=1) & np.isfinite(points).all(axis=1))
         if len(moved):
             answers[moved] = predict(points[moved], moved)
         found = np.zeros(len(rows), dtype=bool)
-        found[moved] = answers[moved] != rows.radii.predicted[moved]
+        found[moved] = answers[moved] != rows.kept[moved]
         return found
 
-    raw = counterfactuals_in_units(rows.layout.scaling, rows.X, _wanted(rows), flips, rows.raw)
+    wanted, missing, limits = _wanted(rows), rows.missing, None
+    x, own = np.where(missing, wanted, rows.X), np.where(missing, rows.layout.scaling.inverse(wanted), rows.raw)
+    if missing.any():
+        limits = MeasuredChanges.of(rows).limits
+    raw = counterfactuals_in_units(rows.layout.scaling, x, wanted, flips, own, limits)
     return Flips(raw, np.where(np.isfinite(raw).all(axis=1), answers, -1))
 
 
 def _wanted(rows: CertifiedTable) -> FloatArray:
-    return np.where(rows.radii.correct[:, None], rows.radii.adversarial.astype(np.float64), np.nan)
+    sought = rows.radii.correct | rows.missing.any(axis=1)
+    return np.where(sought[:, None], rows.radii.adversarial.astype(np.float64), np.nan)
 
 
 def _possible_counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
@@ -121,7 +147,7 @@ def _possible_counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
     measured, wanted = MeasuredChanges.of(rows), _wanted(rows)
 
     def flips(points: FloatArray, of: IntArray) -> BoolArray:
-        return np.asarray(predict(points, of) != rows.radii.predicted[of])
+        return np.asarray(predict(points, of) != rows.kept[of])
 
     low, high = measured.limits
     proved = rows.radii.lower
@@ -135,13 +161,16 @@ def _possible_counterfactuals(rows: CertifiedTable, predict: Predict) -> Flips:
         written = rows.layout.from_units(raw[known])
         answers[known] = predict(written, known)
         upper[known] = measured.sizes(written, known)
-    settled = exists | (rows.radii.upper == 0)  # what was found is a row that could exist, or the row itself
+    itself = ~rows.radii.correct | ~rows.missing.any(axis=1)
+    settled = exists | ((rows.radii.upper == 0) & itself)  # what was found is a row that could exist, or the row itself
     return Flips(raw, answers, np.where(settled, rows.radii.upper, upper))
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredChanges:
     """How large changes of rows are and where they end: `threat` without its switches, which have no size.
+
+    Neither has what an empty cell holds.
 
     `switched` are the features that are exchanged whole; `limits` the least and the largest value of each feature.
     """
@@ -160,18 +189,31 @@ class MeasuredChanges:
         fixed[[int(feature) for feature in threat.frozen or ()]] = True
         limits = np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
         if fixed.all():
-            return cls(x, None, switched, limits)
+            return cls(x, None, switched, _with_ranges(limits, rows))
         if threat.n_lines is not None:
             threat = threat.of_rows(rows.radii.index, threat.n_lines)
         resolved = threat.without_switches().resolve(x.shape[1])
-        return cls(x, resolved, switched, resolved.limits(x) or limits)
+        at = np.where(rows.missing, 0.0, x)  # the limits of empty cells are not those of the threat
+        return cls(x, resolved, switched, _with_ranges(resolved.limits(at) or limits, rows))
 
     def sizes(self, points: FloatArray, rows: IntArray) -> FloatArray:
         """The sizes of the changes that turn `rows` into `points`, never too small; +inf where a frozen one moved."""
-        delta = np.where(self.switched, 0.0, points - self.x[rows])
+        costless = self.switched | np.isnan(self.x[rows])
+        delta = np.where(costless, 0.0, points - self.x[rows])
         if self.threat is None:
             return np.where((delta != 0).any(axis=1), np.inf, 0.0)
         return self.threat.size_rounded_up(delta)
+
+
+def _with_ranges(limits: tuple[FloatArray, FloatArray], rows: CertifiedTable) -> tuple[FloatArray, FloatArray]:
+    """`limits`, and in empty cells the range of the feature: 0 and 1 for a category, which has none."""
+    if rows.ranges is None:
+        return limits
+    category = np.zeros(rows.X.shape[1], dtype=bool)
+    category[[place for group in rows.layout.groups for place in group]] = True
+    ends = zip(limits, rows.ranges, (0.0, 1.0), strict=True)
+    low, high = (np.where(rows.missing, np.where(category, whole, own), side) for side, own, whole in ends)
+    return low, high
 
 
 def with_possible_changes(rows: CertifiedTable, flips: Flips) -> CertifiedTable:

@@ -341,3 +341,64 @@ def test_names_with_an_equals_sign_are_not_taken_for_categories() -> None:
     assert data is not None
     assert layout_of(data.dataset()).feature_names == ("p=1", "p=2")
     assert [column.name for column in layout_of(data.dataset()).columns] == ["p=1", "p=2"]
+
+
+GAPS = b"""size,colour,label
+10,red,a
+,blue,b
+20,,a
+40,green,b
+80,NA,b
+30,red,
+"""
+
+
+def test_rows_with_empty_cells_are_kept_as_nan() -> None:
+    """An empty category is unknown, not the last one; scaling and training rows are the complete rows."""
+    table = table_of(GAPS)
+    data, found = select(table, label="label", one_hot=["colour"], keep_missing=True)
+    assert data is not None
+    assert data.layout.feature_names == ("size", "colour=blue", "colour=green", "colour=red")
+    nan = np.nan
+    raw = [[10, 0, 0, 1], [nan, 1, 0, 0], [20, nan, nan, nan], [40, 0, 1, 0], [80, nan, nan, nan]]
+    np.testing.assert_array_equal(data.raw, raw)
+    np.testing.assert_allclose(data.X[:, 0], [0, nan, 1 / 3, 1, 7 / 3])
+    assert data.complete.tolist() == [True, False, False, True, False]
+    assert data.lines.tolist() == [2, 3, 4, 5, 6]
+    assert data.y is not None
+    assert data.y.tolist() == [0, 1, 0, 1, 1]
+    np.testing.assert_array_equal(data.dataset().X_train, data.X[[0, 3]])
+    assert data.dataset().y_train.tolist() == [0, 1]
+    assert found.of("rows_left_out")[0].message == "1 row left out: no label (line 7)."
+    later, found = apply_layout(data.layout, table_of(b"colour,size\n,15\nred,\n"), keep_missing=True)
+    assert later is not None
+    np.testing.assert_array_equal(later.raw, [[15, nan, nan, nan], [nan, 0, 0, 1]])
+    assert not apply_layout(data.layout, table_of(b"colour,size\n,15\nred,\n")).problems.of("unseen_category")
+    problem = apply_layout(data.layout, table_of(b"colour,size\n,15\npink,1\n"), keep_missing=True).problems[0]
+    assert problem.message == "Column colour, line 3: 'pink' (1 row) was not in training."
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"x,z,label\n1,2,a\n3,4,a\n,5,b\n", "Class b has no complete row: rows with empty cells cannot be training"),
+        (b"x,z,label\n1,,a\n,4,b\n", "No row is complete; nothing is left to certify."),
+        (b"x,c,label\n1,,a\n2,,b\n", "No row is complete; nothing is left to certify."),
+        (b"x,z,label\n1,2,\n3,,\n", "Column label is empty; no row has a label."),
+        (b"x,z,label\n1,2,a\n3,4,b\ninf,,a\n", "x has infinite values on line 4."),
+        (b"x,z,label\n1,2,a\n3,4,b\nNaN,,a\n", "x has NaN values on line 4."),
+    ],
+)
+def test_what_stands_against_keeping_empty_cells(content: bytes, message: str) -> None:
+    table = table_of(content)
+    encoded = ["c"] if "c" in table.names else []
+    data, found = select(table, label="label", one_hot=encoded, keep_missing=True)
+    assert data is None
+    assert found.blocking[0].message.startswith(message)
+
+
+def test_infinite_values_can_be_left_out_while_empty_ones_are_kept() -> None:
+    content = b"x,z,label\n1,2,a\n3,4,b\ninf,,a\n5,,a\n"
+    data, _ = select(table_of(content), label="label", keep_missing=True, drop_incomplete=True)
+    assert data is not None
+    assert data.lines.tolist() == [2, 3, 5]

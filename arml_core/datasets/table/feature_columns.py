@@ -44,9 +44,9 @@ def text_problems(usage: Usage, table: Table) -> list[Problem]:
     return [problem]
 
 
-def incomplete(usage: Usage) -> NDArray[np.bool_]:
-    """The rows in which this column is empty or, as a number, infinite or NaN."""
-    kinds = (MISSING,) if usage.one_hot else (MISSING, NOT_FINITE)
+def incomplete(usage: Usage, keep_missing: bool = False) -> NDArray[np.bool_]:
+    """The rows in which this column is empty (unless these are kept) or, as a number, infinite or NaN."""
+    kinds = ([] if keep_missing else [MISSING]) + ([] if usage.one_hot else [NOT_FINITE])
     return np.isin(usage.column.kinds, kinds)
 
 
@@ -60,6 +60,12 @@ def incomplete_problems(usages: Sequence[Usage], label: Column | None, table: Ta
         names = [column.name for column in with_gaps]
         droppable = [usage.column.name for usage in usages if usage.column in with_gaps and not usage.fixed]
         found.append(role_problems.missing_values(table.lines[rows], names, droppable))
+    return found + not_finite_problems(usages, table)
+
+
+def not_finite_problems(usages: Sequence[Usage], table: Table) -> list[Problem]:
+    """Infinite values and NaN, by column."""
+    found: list[Problem] = []
     for usage in usages:
         rows = usage.column.rows_of(NOT_FINITE)
         if not usage.one_hot and rows.size:
@@ -75,10 +81,11 @@ def _which_not_finite(column: Column, rows: IntArray) -> tuple[bool, bool]:
 
 
 def categories(column: Column, rows: IntArray) -> tuple[str, ...] | Problem:
-    """The different texts of the rows, in the alphabet's order."""
+    """The different texts of the rows, in the alphabet's order; an empty cell is none."""
     if column.texts is None or column.codes is None:
         return role_problems.too_many_categories(column.name, None, MAX_CATEGORIES)
-    texts = sorted(column.texts[code] for code in np.unique(column.codes[rows]))
+    known = rows[column.kinds[rows] != MISSING]
+    texts = sorted(column.texts[code] for code in np.unique(column.codes[known]))
     if len(texts) > MAX_CATEGORIES:
         return role_problems.too_many_categories(column.name, len(texts), MAX_CATEGORIES)
     return tuple(texts)
@@ -102,11 +109,12 @@ def same_features(columns: Sequence[FeatureColumn]) -> list[Problem]:
 
 
 def unseen_categories(feature: FeatureColumn, column: Column, rows: IntArray, lines: IntArray) -> list[Problem]:
-    """Texts that are not among the categories of the model."""
+    """Texts that are not among the categories of the model; an empty cell is none."""
     if feature.categories is None:
         return []
     if column.texts is None or column.codes is None:
         return [role_problems.too_many_categories(column.name, None, MAX_CATEGORIES)]
+    rows = rows[column.kinds[rows] != MISSING]
     codes = column.codes[rows]
     unseen = [code for code in dict.fromkeys(codes.tolist()) if column.texts[code] not in feature.categories]
     return [
@@ -116,7 +124,7 @@ def unseen_categories(feature: FeatureColumn, column: Column, rows: IntArray, li
 
 
 def encode(feature: FeatureColumn, column: Column, rows: IntArray) -> FloatArray:
-    """The feature's numbers: one column, or one of 0 and 1 per category."""
+    """The feature's numbers: one column, or one of 0 and 1 per category; all NaN where the cell is empty."""
     if feature.categories is None:
         return column.values[rows, None]
     assert column.texts is not None
@@ -124,6 +132,7 @@ def encode(feature: FeatureColumn, column: Column, rows: IntArray) -> FloatArray
     position = {category: k for k, category in enumerate(feature.categories)}
     of_text = np.array([position.get(text, -1) for text in column.texts], dtype=np.intp)
     encoded: FloatArray = np.eye(len(position))[of_text[column.codes[rows]]]
+    encoded[column.kinds[rows] == MISSING] = np.nan
     return encoded
 
 

@@ -37,7 +37,7 @@ class Rounding:
     Attributes
     ----------
     x, own, adversarial : the rows scaled, the same as the file has them, and their changed versions, scaled; NaN where
-        there is none.
+        there is none. Of `x` and `own`, empty cells are NaN: what they hold in the changed version may be rounded, too.
     low, high : the smallest and largest scaled value of each feature of each row.
     held : features that keep their changed value as it is, because it was exchanged as a whole.
     sizes : the sizes of scaled versions of the rows that are named, +inf for a change that is not allowed.
@@ -96,8 +96,10 @@ class Rounding:
             return found
 
         settled = rows[:, None] & self._is_exact & (self.adversarial != self.x)
-        x = np.where(settled, self.adversarial, self.x)
-        own = np.where(settled, np.rint(self._in_units(x)) + 0.0, self.own)
+        empty = np.isnan(self.x)
+        x = np.where(settled | empty, self.adversarial, self.x)
+        own = np.where(empty, self._in_units(x), self.own)
+        own = np.where(settled, np.rint(self._in_units(x)) + 0.0, own)
         low = np.where(self.held, np.fmax(self.low, self.adversarial), self.low)
         high = np.where(self.held, np.fmin(self.high, self.adversarial), self.high)
         return counterfactuals_in_units(self.layout.scaling, x, wanted, flips, own, (low, high))
@@ -127,7 +129,10 @@ class Rounding:
         inside = ((scaled >= self.low[row]) & (scaled <= self.high[row])).all(axis=1)
         inside &= ((scaled == self.adversarial[row]) | ~self.held).all(axis=1)
         sizes = self.sizes(scaled, np.full(len(scaled), row))
-        keep = inside & np.isfinite(sizes) & (sizes > self.proved[row]) & (raw != self.own[row]).any(axis=1)
+        larger = sizes > self.proved[row]
+        if np.isnan(self.x[row]).any():  # what the empty cells hold may flip the answer without any change
+            larger = sizes >= self.proved[row]
+        keep = inside & np.isfinite(sizes) & larger & (raw != self.own[row]).any(axis=1)
         order = np.flatnonzero(keep)[np.argsort(sizes[keep], kind="stable")]
         chosen: FloatArray = raw[order][:MOST_TRIES]
         return chosen
@@ -141,8 +146,9 @@ class Rounding:
         for places in self._groups:
             if _is_whole_category(changed[None, places])[0]:
                 held = held | np.isin(np.arange(len(x)), places)
+        start = np.where(np.isnan(x), changed, x)
         for part in STRETCHED:
-            point = np.where(held, changed, np.clip(changed + part * (changed - x), low, high))
+            point = np.where(held, changed, np.clip(changed + part * (changed - start), low, high))
             raw = self._in_units(point)
             raw = np.where(exact, raw, within_limits(self.layout.scaling, raw, low, high))
             raw = np.where(changed == x, own, raw)
@@ -186,6 +192,8 @@ def _of_category(places: IntArray, raw: FloatArray, own: FloatArray) -> _Choice:
     """The category of the largest part, or that of the row; the next one where these are the same."""
     order = np.argsort(-raw[places], kind="stable")
     kinds = np.eye(len(places))
+    if np.isnan(own[places]).any():
+        return _Choice(places, (kinds[order[0]], kinds[order[min(1, len(order) - 1)]]), 0.0)
     other = next((kinds[k] for k in order if (kinds[k] != own[places]).any()), kinds[order[0]])
     return _Choice(places, (other, own[places]), 0.0)
 

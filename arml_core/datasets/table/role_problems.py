@@ -78,6 +78,21 @@ def rows_left_out(lines: Lines) -> Problem:
     return Problem("rows_left_out", "note", message, first_lines(lines))
 
 
+def unlabelled_left_out(lines: Lines) -> Problem:
+    message = f"{counted(len(lines), 'row')} left out: no label ({on_lines(lines)})."
+    return Problem("rows_left_out", "note", message, first_lines(lines))
+
+
+def no_label_left(column: str) -> Problem:
+    message = f"Column {column} is empty; no row has a label."
+    return Problem("no_rows_left", "error", message, column=column, remedies=(FIX_THE_FILE,))
+
+
+def no_complete_row(class_name: str) -> Problem:
+    message = f"Class {class_name} has no complete row: rows with empty cells cannot be training rows."
+    return Problem("no_complete_row", "error", message, remedies=(FIX_THE_FILE,))
+
+
 def no_rows_left() -> Problem:
     message = "No row is complete; nothing is left to certify."
     return Problem("no_rows_left", "error", message, remedies=(FIX_THE_FILE,))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...numerics.arrays import FloatArray, IntArray
+from ...numerics.arrays import BoolArray, FloatArray, IntArray
 from ..base import Dataset, Labels
 from ..scaling import Scaling, ScalingKind, fit_scaling
 from . import feature_columns, problems, role_problems
@@ -27,7 +27,8 @@ _LABEL_NAMES = ("label", "class", "target", "y", "category", "outcome", "species
 class TableData:
     """Rows ready to be certified: `X` scaled, `raw` in the file's units, `y` None without labels.
 
-    `lines` leads back to the file; rows that were left out are not among them.
+    `lines` leads back to the file; rows that were left out are not among them. Empty cells that were kept are NaN, and
+    so are all the 0/1 features of a category that is empty.
     """
 
     layout: Layout
@@ -36,16 +37,22 @@ class TableData:
     y: Labels | None
     lines: IntArray
 
+    @property
+    def complete(self) -> BoolArray:
+        """Which rows have no empty cell: only these can be training rows."""
+        return _complete(self.raw)
+
     def dataset(self, name: str = "file", title: str = "Your file") -> Dataset:
-        """The rows as the training part of a dataset; it has no test part."""
+        """The complete rows as the training part of a dataset; it has no test part."""
         if self.y is None:
             raise ValueError("a dataset needs labels; this table has none")
+        complete = self.complete
         return Dataset(
             name=name,
             title=title,
             group="file",
-            X_train=self.X,
-            y_train=self.y,
+            X_train=self.X[complete],
+            y_train=self.y[complete],
             X_test=self.X[:0],
             y_test=self.y[:0],
             feature_names=self.layout.feature_names,
@@ -71,6 +78,7 @@ def select(
     one_hot: Collection[str] = (),
     whole: Collection[str] | None = None,
     drop_incomplete: bool = False,
+    keep_missing: bool = False,
     labels_are_classes: bool = False,
     scaling: ScalingKind = "minmax",
 ) -> SelectResult:
@@ -84,8 +92,10 @@ def select(
     whole : columns of whole numbers, which stay whole in every change that is shown; None for those that hold nothing
         else.
     drop_incomplete : leave out rows with an empty or infinite value in a column that is used; they are counted.
+    keep_missing : rows with empty cells are kept, these cells as NaN; those without a label are left out. Every class
+        needs a complete row. With `drop_incomplete` only rows with infinite values are left out besides.
     labels_are_classes : labels such as 1.5 are names of classes.
-    scaling : none, minmax or standard, fitted on the rows that are kept.
+    scaling : none, minmax or standard, fitted on the complete rows that are kept.
     """
     for name in [*([label] if label is not None else []), *(features or ()), *drop, *one_hot, *(whole or ())]:
         table.column(name)
@@ -95,7 +105,7 @@ def select(
     usages = [Usage(column, column.name in one_hot) for column in table.columns if column.name in chosen]
     label_column = table.column(label) if labelled and label is not None else None
     found: list[Problem] = [] if usages else [role_problems.no_features()]
-    rows = _usable_rows(table, usages, label_column, drop_incomplete, found)
+    rows = _usable_rows(table, usages, label_column, drop_incomplete, keep_missing, found)
     classes = Classes((), np.empty(0, dtype=np.int64), [])
     if label_column is not None and len(rows):
         classes = find_classes(label_column, rows, table.lines, labels_are_classes)
@@ -107,9 +117,15 @@ def select(
     width = sum(len(column.feature_names) for column in columns)
     if width > MAX_COLUMNS:
         return SelectResult(None, Problems([*found, problems.too_wide(width, MAX_COLUMNS)]))
+    if any(column.categories == () for column in columns):  # empty throughout
+        return SelectResult(None, Problems([*found, role_problems.no_rows_left()]))
     raw = _matrix(columns, usages, rows)
-    layout = Layout(tuple(columns), label, classes.names, _fit(raw, columns, scaling))
     y = classes.y if label_column is not None else None
+    training = _complete(raw)
+    found += _too_few_complete(training, y, classes.names)
+    if Problems(found).blocking:
+        return SelectResult(None, Problems(found))
+    layout = Layout(tuple(columns), label, classes.names, _fit(raw[training], columns, scaling))
     return _finish(table, layout, raw, y, rows, found)
 
 
@@ -120,12 +136,13 @@ def apply_layout(
     label: str | None = None,
     labelled: bool | None = None,
     drop_incomplete: bool = False,
+    keep_missing: bool = False,
 ) -> SelectResult:
     """Read a later file as a model expects it: same features, categories, classes and scaling.
 
     Labels are read from the column `label` (default: the layout's) if it is there (`labelled` None), must be
     there (True), or are not looked at (False). Categories may come as one column or as their 0/1 features, as
-    an export has them.
+    an export has them. Incomplete rows are refused, left out or kept as :func:`select` does it.
     """
     if label is not None:
         table.column(label)
@@ -143,7 +160,7 @@ def apply_layout(
     label_column = table.column(label) if label is not None and has_label and labelled is not False else None
     found: list[Problem] = [role_problems.columns_left_out(rest)] if rest else []
     usages = [Usage(table.column(c.name), c.categories is not None, fixed=True) for c in expected]
-    rows = _usable_rows(table, usages, label_column, drop_incomplete, found)
+    rows = _usable_rows(table, usages, label_column, drop_incomplete, keep_missing, found)
     classes = None
     if label_column is not None and len(rows):
         classes = match_classes(label_column, rows, table.lines, layout.class_names)
@@ -171,15 +188,23 @@ def label_candidates(table: Table) -> list[str]:
 
 
 def _usable_rows(
-    table: Table, usages: Sequence[Usage], label: Column | None, drop_incomplete: bool, found: list[Problem]
+    table: Table,
+    usages: Sequence[Usage],
+    label: Column | None,
+    drop_incomplete: bool,
+    keep_missing: bool,
+    found: list[Problem],
 ) -> IntArray:
     """The rows to look at; adds the problems of the cells, or a count of the rows left out."""
     found += [problem for usage in usages for problem in feature_columns.text_problems(usage, table)]
     incomplete = np.zeros(table.n_rows, dtype=bool)
     for usage in usages:
-        incomplete |= feature_columns.incomplete(usage)
+        incomplete |= feature_columns.incomplete(usage, keep_missing)
     if label is not None:
         incomplete |= label.kinds == MISSING
+    if keep_missing and not drop_incomplete:
+        found += feature_columns.not_finite_problems(usages, table)
+        return _labelled_rows(table, label, found)
     if not drop_incomplete:
         found += feature_columns.incomplete_problems(usages, label, table)
         # the classes are those of the whole file, whatever will become of its incomplete rows
@@ -189,6 +214,32 @@ def _usable_rows(
     if incomplete.all():
         found.append(role_problems.no_rows_left())
     return np.flatnonzero(~incomplete)
+
+
+def _labelled_rows(table: Table, label: Column | None, found: list[Problem]) -> IntArray:
+    """The rows that have a label; adds a count of the others."""
+    if label is None:
+        return np.arange(table.n_rows)
+    unlabelled = label.kinds == MISSING
+    if unlabelled.any():
+        found.append(role_problems.unlabelled_left_out(table.lines[unlabelled]))
+    if unlabelled.all():
+        found.append(role_problems.no_label_left(label.name))
+    return np.flatnonzero(~unlabelled)
+
+
+def _complete(raw: FloatArray) -> BoolArray:
+    return np.asarray(~np.isnan(raw).any(axis=1))
+
+
+def _too_few_complete(complete: BoolArray, y: Labels | None, class_names: Sequence[str]) -> list[Problem]:
+    """What stands against training on the complete rows: there are none, or none of some class."""
+    if not complete.any():
+        return [role_problems.no_rows_left()]
+    if y is None:
+        return []
+    counts = np.bincount(y[complete], minlength=len(class_names))
+    return [role_problems.no_complete_row(class_names[k]) for k in np.flatnonzero(counts == 0).tolist()]
 
 
 def _feature_column(usage: Usage, rows: IntArray, whole: Collection[str] | None, found: list[Problem]) -> FeatureColumn:
@@ -232,6 +283,8 @@ def _finish(
     table: Table, layout: Layout, raw: FloatArray, y: Labels | None, rows: IntArray, found: list[Problem]
 ) -> SelectResult:
     lines = table.lines[rows]
-    found = found + feature_columns.notes(layout.feature_names, raw, y, lines)
+    complete = _complete(raw)
+    known = None if y is None else y[complete]
+    found = found + feature_columns.notes(layout.feature_names, raw[complete], known, lines[complete])
     data = TableData(layout, layout.from_units(raw), raw, y, lines)
     return SelectResult(data, Problems(found))
