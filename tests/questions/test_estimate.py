@@ -61,5 +61,5 @@ def test_it_can_be_stopped_and_too_many_versions_are_refused_before_it_starts():
     with pytest.raises(Cancelled):
         switching.estimated_seconds(knn, X, ThreatModel(switches=[SEX]), callback=stop)
     many = [{"features": [k], "values": np.arange(40.0)} for k in (0, 1)]
-    with pytest.raises(ValueError, match="the switches allow 1,600 combinations for a row"):
+    with pytest.raises(ValueError, match="the switches allow 1,681 combinations for a row"):
         switching.estimated_seconds(knn, X, ThreatModel(switches=many))
