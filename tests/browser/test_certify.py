@@ -162,7 +162,10 @@ def test_html_and_formulas_are_shown_as_text_and_exported_harmlessly(open_certif
 
 BAD = {
     "semicolons": (b"x1;x2;label\n1;2;a\n3;5;b\n4;1;a\n", "Looks separated by ';'. Read it that way?"),
-    "excel": (b"PK\x03\x04\x14\x00\x06\x00[Content_Types].xml", "This is an Excel file, not CSV."),
+    "old excel": (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "This is an old Excel file (.xls) or one with a password, not CSV.",
+    ),
     "ragged": (b"x1,x2,label\n1,2,a\n3,5,b,7\n4,1,b\n", "Line 3 has 4 values; expected 3."),
 }
 
