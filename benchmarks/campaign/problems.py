@@ -92,6 +92,8 @@ def make_switched(seed: int, number: int) -> Problem:
     rng = np.random.default_rng([seed, number, 8])
     make = (make_problem, make_problem, make_problem, make_chosen, make_pile)[number % 5]
     problem = make(seed, number)
+    if make is make_pile:  # beside categories it is no plane any more, and the oracle goes through sets of neighbours
+        problem = replace(problem, k=_few_enough(len(problem.X) - len(problem.exclude), problem.k))
     beside = not isinstance(problem, ReferenceProblem) and rng.random() < 0.7
     groups: list[list[int]] = []
     if beside:
